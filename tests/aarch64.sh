@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# aarch64.sh [COMPILER] - compiles base, graph and cpu for aarch64 with Debian's cross compiler (gcc-aarch64-linux-gnu;
-# only the generic kernels exist for that family) and runs the tests of the products and of the tape under qemu-user.
-# Skipped (77) with a message if the compiler is missing; compiles only, if qemu is missing.
+# aarch64.sh [COMPILER] - compiles base, graph and cpu for aarch64 with Debian's cross compiler (gcc-aarch64-linux-gnu),
+# and runs the tests of matrix products and of the tape under qemu-user. Only the generic kernels exist for aarch64.
+# Skipped (77) with a message if the compiler is missing; without qemu it only compiles.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 cc=${1:-aarch64-linux-gnu-gcc}

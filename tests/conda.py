@@ -27,7 +27,7 @@ async def install():
 
 
 asyncio.run(install())
-# The threads of rattler's runtime take Python's lock while the interpreter ends, and crash it, two times in five on a
-# busy machine (PyO3/pyo3-async-runtimes, issue 40). So the process ends here, without that.
+# Ends the process without ending the interpreter, in which threads of rattler's runtime take Python's lock and crash,
+# two times in five on a busy machine (PyO3/pyo3-async-runtimes, issue 40).
 sys.stdout.flush()
 os._exit(0)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# format.sh ROOT - checks every C and CUDA file against .clang-format with clang-format 14 (Debian 12's). Skipped with a
-# message if that version is missing, because versions format differently.
+# format.sh ROOT - checks every C and CUDA file against .clang-format with clang-format 14 (Debian 12's), since other
+# versions format differently. Skipped with a message if that version is missing.
 set -euo pipefail
 cd "${1:?the folder to look at}"
 if ! command -v clang-format >/dev/null; then

@@ -1,6 +1,6 @@
-# mpi.bash - for tests with several ranks: `mpi_missing BUILD_FOLDER SOURCE` prints why there is no MPI, or nothing. As
-# root it installs Debian's Open MPI first, and builds the module here if the build ran before the package was
-# installed.
+# mpi.bash - functions for tests with several ranks. `mpi_missing BUILD_FOLDER SOURCE` prints why there is no MPI, or
+# nothing. As root it first installs Debian's Open MPI, and builds the MPI module if the build ran before the package
+# was installed.
 mpi_install() {
     if ! command -v mpirun mpicc >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libopenmpi-dev openmpi-bin \
@@ -16,7 +16,7 @@ mpi_missing() {
     mpicc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -I"$2/core" -o "$work/ablate_mpi.so" \
         "$2/core/tensor/comm/mpi.c" || echo "the MPI module does not compile"
 }
-# To be called in the test's own shell.
+# mpi_use BUILD_FOLDER sets variables: call it in the test's own shell.
 mpi_use() {
     [ -e "$1/backends/ablate_mpi.so" ] || export ABLATE_MPI_MODULE=$work/ablate_mpi.so
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# mutants.sh ROOT [WORD...] - applies each wrong line of tests/oracle/mutants.txt (or $MUTANTS) to a copy of the tree,
-# one at a time, and fails if the named test of the short suite passes with it. WORD: only rows that contain it. Each
-# named test must pass in the unchanged copy first.
+# mutants.sh ROOT [WORD...] - tests the tests: each row of tests/oracle/mutants.txt (or $MUTANTS) names a wrong line and
+# a test of the short suite. Applies one row at a time to a copy of the tree, and fails if the test still passes. Each
+# test must pass in the unchanged copy first. WORD: only rows that contain it.
 set -euo pipefail
 root=$(readlink -f "${1:?the folder to look at}")
 shift
@@ -14,7 +14,7 @@ tar -C "$root" --exclude=./.git --exclude='./build*' --exclude=./data --exclude=
 cd "$work/tree"
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 ABLATE_CMAKE="${ABLATE_CMAKE-} -DABLATE_WERROR=OFF"
 
-# rows [WORD...]: FILE | TEXT | WRONG TEXT | TEST
+# rows [WORD...]: prints rows, FILE | TEXT | WRONG TEXT | TEST
 rows() {
     local row word
     while IFS= read -r row; do
@@ -23,7 +23,7 @@ rows() {
         for word in "$@"; do [[ $row != *"$word"* ]] || { echo "$row"; break; }; done
     done <"$list"
 }
-# put FILE TEXT WRONG: replaces the text, which must stand there once.
+# put FILE TEXT WRONG: replaces the text, which must occur exactly once.
 put() {
     TEXT=$2 WRONG=$3 perl -0777 -pi -e '
         my $n = () = /\Q$ENV{TEXT}\E/g;

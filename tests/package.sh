@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# package.sh ROOT [aarch64] - builds the tarball and the wheel (packaging/build.sh) and uses them as a stranger does.
-# The tarball: in a Debian 11 without any development package, in a folder with blanks in its name, the quick sweep.
-# The wheel: in a fresh venv, a sweep, a plugin built with its header, the manual. Where the tools are, the conda
-# package or the image too, drawn. Skipped (77) without network or what build.sh needs. With ABLATE_TEST_WHOLE compiler
-# and libraries are fetched and built anew, the quick sweep is run in full, and both others are made. With aarch64: that
-# tarball instead, under qemu-user (Debian: qemu-user proot libc6-arm64-cross), half an hour.
+# package.sh ROOT [aarch64] - builds the tarball and the wheel (packaging/build.sh) and uses each as its users do. The
+# tarball: the quick sweep in a Debian 11 without development packages, in a folder with blanks in its name. The wheel:
+# a sweep, a plugin built with its header and the manual, in a fresh venv. If the tools are installed, also the conda
+# package or the image, chosen at random. Skipped (77) without network or what build.sh needs. With ABLATE_TEST_WHOLE
+# compiler and libraries are fetched and built anew, the quick sweep is run in full, and both conda package and image
+# are made. With aarch64: only the tarball for aarch64, under qemu-user (Debian: qemu-user proot libc6-arm64-cross),
+# which takes half an hour.
 set -euo pipefail
 cd "${1:?root of the checkout}"
 arch=${2:-$(uname -m)}
@@ -21,7 +22,7 @@ short='-s steps=20 --seeds 1'
 others=(conda_package image)
 if [ -n "${ABLATE_TEST_WHOLE-}" ]; then
     export XDG_CACHE_HOME=$work/cache
-    unset CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER # no cache of compiled files either
+    unset CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER # without a cache of compiled files
     short=
 else
     others=("${others[RANDOM % 2]}")
@@ -58,11 +59,11 @@ echo "the wheel"
     ablate run tiny.ini
     ablate table table3 >table
     ablate new attention mine
-    ablate check ./mine.c # finds the header beside the program
+    ablate check ./mine.c # finds the header in the program's own folder
     mkdir zig
     ln -s "$(python -c 'import ziglang; print(ziglang.__path__[0])')/zig" zig
     rm mine.so
-    PATH=$work/zig "$work/venv/bin/ablate" list plugins ./mine.c # no other compiler
+    PATH=$work/zig "$work/venv/bin/ablate" list plugins ./mine.c # no other compiler on PATH
     [ -s "$work/venv/include/ab_plugin.h" ] && [ -s "$work/venv/share/man/man1/ablate.1" ]
     ! command -v man >/dev/null || [ "$(man -w ablate)" = "$work/venv/share/man/man1/ablate.1" ]
 )
@@ -100,7 +101,7 @@ image() {
         here() { buildah --storage-driver vfs --root "$work/image/root" --runroot "$work/image/run" "$@"; }
         apt-config dump | grep -E '^Acquire::(http|https|Check|Retries|ForceIPv)' >"$work/apt.conf" || true
         mmdebstrap --quiet --variant=apt --aptopt="$work/apt.conf" trixie "$work/trixie.tar" "$(archive)"
-        made=$(here from scratch) # makes the base image itself, as its registry may be out of reach
+        made=$(here from scratch) # makes the base image itself, as the registry may be unreachable
         here add -q "$made" "$work/trixie.tar" / >/dev/null
         here commit -q "$made" docker.io/library/debian:13-slim >/dev/null
         here build --isolation chroot --pull-never -f packaging/Containerfile -t ablate . >"$work/said" 2>&1 ||

@@ -16,15 +16,15 @@ use strict;
 use warnings;
 my ($root, $most_lines) = (@ARGV, 105600);
 my $bad = 0;
-my (%includes, %file);    # by a name without its ending: the names it includes, its file
+my (%includes, %file);    # by name without ending: the files that it includes; its path
 my %most_words = ('README.md' => 700, 'docs/results.md' => 1500, 'docs/plugins.md' => 700, 'docs/performance.md' => 2470,
     'docs/gpu.md' => 2360, 'CHANGELOG.md' => 1200);
 my $lines_of_all = 0;                                    # sources of core and plugins
 my ($words_of_all, $largest, $most) = (0, '', 0);        # pages written by hand, without the changelog
 sub refuse { my ($path, $line, $text) = @_; print "$path:$line: $text\n"; $bad++ }
 
-# The rooms of core/ in order: a file includes its own room, earlier rooms of its wing, api, base, and what its wing
-# stands on.
+# The folders ("rooms") of core/ in order. A file includes its own room, earlier rooms of its wing, api, base, and rooms
+# of the wings that its wing stands on.
 my @rooms = ('api', 'base',
     'tensor/graph', 'tensor/cpu tensor/cuda tensor/comm', 'tensor/device',
     'text/tokens', 'text/data text/metric',
@@ -35,11 +35,12 @@ my @rooms = ('api', 'base',
     'cli');
 my %row;
 for my $i (0 .. $#rooms) { $row{$_} = $i for split ' ', $rooms[$i] }
-# The wings and rooms that a wing, or one of its rooms, may include.
+# The wings and rooms that a wing, or one room of it, may include.
 my %stands_on = (
     tensor => [], text => [], network => ['tensor', 'text'], lab => ['text', 'network/settings'],
     (map { $_ => ['tensor', 'text', 'network'] } 'lab/run', 'lab/sweep', 'lab/study', 'lab/archive'), cli => ['tensor', 'text', 'network', 'lab']);
-my %beside = ('tensor/cuda' => 'tensor/comm');         # a room of its own row that a room may include
+# an exception: a room that may include another one of its own row
+my %beside = ('tensor/cuda' => 'tensor/comm');
 
 # The room of a path below core/: "tensor/graph" of tensor/graph/op.h, "cli" of cli/options.h.
 sub room {
@@ -82,9 +83,9 @@ my $cuda = qr/\b(?:cuda[A-Z]\w*|cu(?:blas|dnn|rand|sparse|fft)\w*
     |CU(?:device|deviceptr|stream|context|module|function|event|result)\b
     |__global__|__device__|__host__)/x;
 
-# Files that a document or a comment names are there: core/tensor/graph/op.h, core/tensor/graph/ops_*.c. No name of
-# a file: words in capitals that stand for one (core/cli/NAME.c), a file of another commit (fa6aaa1:core/x.c), one that
-# a worked example adds (New file `core/cli/seeds.c`), or what the build makes (tests/fault.so).
+# Checks that a file named in a document or comment exists: core/tensor/graph/op.h, core/tensor/graph/ops_*.c. Exempt:
+# words in capitals that stand for a name (core/cli/NAME.c), files of another commit (fa6aaa1:core/x.c), files that a
+# worked example adds (New file `core/cli/seeds.c`), and files that the build makes (tests/fault.so).
 sub check_names {
     my ($path, $line, $text) = @_;
     my %new = map { $_ => 1 } $text =~ /New file `([^`]+)`/g;
@@ -108,7 +109,7 @@ sub check_openings {
     }
 }
 
-# A test by its name in ctest, or a part of tests/reliability.sh.
+# Is this the name of a test in ctest, or of a part of tests/reliability.sh?
 sub is_test {
     my ($name) = @_;
     my ($part) = $name =~ m{^tests/reliability\.sh (\w+)$};
@@ -117,7 +118,7 @@ sub is_test {
     return join('', <$f>) =~ /^    $part\)/m;
 }
 
-# Has the test a wrong line in tests/oracle/promises.txt, or is it listed there among those without one?
+# Does tests/oracle/promises.txt have a wrong line for the test, or list it among those without one?
 sub is_tried {
     my ($test) = @_;
     return 1 if $test =~ /^tests\//;
@@ -125,7 +126,7 @@ sub is_tried {
     return join('', <$f>) =~ /^(?:[^#].* \| |# without: (?:.* )?)\Q$test\E\b(?!\/)/m;
 }
 
-# Each sentence of these sections is followed by the tests that show it: [cli/kill, tests/reliability.sh kills].
+# In these sections, each sentence must name the tests that show it, such as [cli/kill, tests/reliability.sh kills].
 sub check_promises {
     my ($path, $text) = @_;
     if ($path eq 'docs/paper.md') {
@@ -152,7 +153,8 @@ sub check_c {
     my ($path, $text) = @_;
     my ($code, $with_includes, @literals) = ('', '');
     my $line = 1;
-    # Comments vanish, strings become "" in $code and are kept apart; newlines stay, so that lines can be counted.
+    # In $code comments vanish and strings become ""; both are also kept apart. Newlines stay, so that lines can be
+    # counted.
     while ($text =~ m{\G(?: (//[^\n]*|/\*.*?\*/) | ("(?:[^"\\\n]|\\.)*") | ('(?:[^'\\\n]|\\.)*') | (?:[^"'/]+|.) )}gsx) {
         my ($piece, $comment, $string, $char) = ($&, $1, $2, $3);
         my $breaks = ($piece =~ tr/\n//);
@@ -161,7 +163,7 @@ sub check_c {
         elsif (defined $string) {
             my $body = substr $piece, 1, -1;
             $body =~ s/\\n|\\t/ /g;
-            # Neighbouring literals are one text, also over several lines.
+            # Adjacent literals are one text, even on several lines.
             if (@literals && $code =~ /""\s*\z/) { $literals[-1][1] .= $body } else { push @literals, [$line, $body] }
             $code .= '""' . "\n" x $breaks;
             $with_includes .= $piece;
@@ -231,7 +233,7 @@ sub check {
     refuse($path, 1, "$words words, at most $most_words{$path}") if $words > ($most_words{$path} // $words);
     refuse($path, 1, 'its first line after the title says not what the page is for')
         if $path =~ m{^(?:README|CONTRIBUTING|docs/.+)\.md$} && $text =~ /\A# .*\n+(?:#|\||    |```)/;
-    # A section of figures of speed names the commit that entered them.
+    # In docs/performance.md, a section with figures of speed names the commit that entered them.
     if ($path eq 'docs/performance.md') {
         for my $section (split /^(?=## )/m, $text) {
             next unless $section =~ /^## / && $section =~ /^\|.*\d\.\d/m;
@@ -265,7 +267,8 @@ sub walk {
     }
 }
 
-# Circles of files below core/ and plugins/ that include each other; a header and the .c of its name are one.
+# Finds circles of files below core/ and plugins/ that include each other; a header and the .c of the same name count as
+# one.
 sub node { my ($path) = @_; $path =~ s/\.(?:c|h|cc|inc|cu|cuh)$//; return $path }
 sub check_circles {
     my (%number, %low, @stack, %on, $visit);
@@ -297,7 +300,7 @@ PERL
 
 failed=0
 
-# tree NAME: a small tree that keeps every rule, among them the things that look like a breach and are none.
+# tree NAME: makes a small tree that keeps every rule, with things that look like violations and are none.
 tree() {
     local t=$work/$1
     rm -rf "$t"
@@ -332,7 +335,7 @@ tree() {
     printf '# without: cli/kill base/test_a\nx.c | a | b | fuzz/ini\n' >"$t/tests/oracle/promises.txt"
 }
 
-# refused REASON FILE TEXT: the tree with this file must be refused, with this reason.
+# refused REASON FILE TEXT: the small tree with FILE added must be refused for REASON.
 refused() {
     tree sabotaged
     mkdir -p "$(dirname "$work/sabotaged/$2")"
@@ -419,7 +422,8 @@ refused 'opens with "That"' tests/a.sh '#!/bin/sh\n# That is it.\n'
 refused '501 lines' tests/unit/t.h "$(printf '\\n%.0s' $(seq 501))"
 [ $failed -eq 0 ] || exit 1
 
-# sizes: bytes and paths as `git ls-tree -r -l` prints them; more than 30 MB in all, and what has grown, are named.
+# sizes: reads bytes and paths as `git ls-tree -r -l` prints them. If the sum exceeds 30 MB, names it and the largest
+# files.
 sizes() {
     awk '{ all += $4; print $4, $5 | "sort -rn | head -5" }
         END { if (all > 30e6) { close("sort -rn | head -5"); print "found " all " bytes of tracked files, expected at most 30000000; the largest are above"; exit 1 } }'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# statics.sh BUILD - counts the mutable statics of the product's libraries in C, which every part of a process shares. The tests'
-# emulations of a GPU (gpu, ptx, races_*) do not count. Fails above LIMIT, which only falls.
+# statics.sh BUILD - counts the mutable static variables in the product's C libraries, since everything in a process
+# shares them. The tests' emulations of a GPU (gpu, ptx, races_*) do not count. Fails above LIMIT, which may only fall.
 set -u
 limit=28
 command -v objdump >/dev/null || { echo "skipped: no objdump"; exit 77; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# threads.sh - builds the program with clang's ThreadSanitizer in build/threads and runs a sweep by three workers of two
-# threads each, with decoding in threads, while `report --watch` writes its page. Fails on any report of a race. Needs clang and
-# libomp-dev, whose libarcher.so tells the sanitizer what OpenMP's barriers order.
+# threads.sh - builds the program with clang's ThreadSanitizer in build/threads and runs a sweep with three workers of
+# two threads each, which also decode in threads, while `report --watch` writes its page. Fails on any reported race.
+# Needs clang and libomp-dev, whose libarcher.so tells the sanitizer what OpenMP's barriers order.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 build=$PWD/build/threads

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# usage: travels.sh SOURCES   - a rented GPU takes at most 56 MiB: the tracked files and the pack of bench/pack.sh.
+# usage: travels.sh SOURCES   - what is copied to a rented GPU has at most 56 MiB: the tracked files and the pack of
+# bench/pack.sh.
 set -u
 cd "$1" || exit 2
 git rev-parse --git-dir >/dev/null 2>&1 || { echo "skipped: no git repository" && exit 77; }

@@ -1,8 +1,8 @@
-/* amx.c - AMX on processors without it: preload this library, and the program finds AMX tiles and uses them. Each of
- * their instructions raises SIGILL, and the handler here computes what it would have done, after Intel's Software
- * Developer's Manual (volume 2, chapter 3 and "TDPBF16PS", "TILELOADD", ...). So tests run the kernels as compiled. On
- * a processor that has AMX the library does nothing. The processor must have the rest of an AMX machine: AVX-512 with
- * bf16. TDPBF16PS is the only product emulated; any other ends the program with SIGILL. */
+/* amx.c - emulates AMX for a processor that lacks it. A program that preloads this library finds AMX tiles and uses
+ * them: each AMX instruction raises SIGILL, and the handler here computes the instruction's result after Intel's
+ * Software Developer's Manual (volume 2, chapter 3 and "TDPBF16PS", "TILELOADD", ...). So tests run the compiled
+ * kernels unchanged. The processor must have AVX-512 with bf16. If it has AMX, the library does nothing. TDPBF16PS is
+ * the only product emulated; any other ends the program with SIGILL. */
 #include <cpuid.h>
 #ifndef bit_AMX_TILE /* clang 14 */
 #define bit_AMX_BF16 (1 << 22)
@@ -23,20 +23,21 @@
 #include <unistd.h>
 
 enum { TILES = 8, ROWS = 16, ROW_BYTES = 64 };
-typedef struct { /* as LDTILECFG reads it */
+typedef struct { /* the 64 bytes in memory that LDTILECFG reads */
     uint8_t palette, start_row, reserved[14];
     uint16_t row_bytes[16];
     uint8_t rows[16];
 } configuration;
 
 static bool emulated;
-static struct sigaction programs; /* the program's action for SIGILL by an instruction that is not emulated here */
+/* the program's own action for SIGILL, used for instructions that are not emulated here */
+static struct sigaction programs;
 static _Thread_local configuration config;
 static _Thread_local _Alignas(64) uint8_t tile[TILES][ROWS][ROW_BYTES];
 
-/* ---- a processor that says it has tiles ---- */
+/* ---- reports AMX tiles to glibc and to the program ---- */
 
-/* glibc's answer to the program's question, with AMX's bits set. */
+/* glibc's CPU features, with the bits of AMX set. */
 const struct cpuid_feature *__x86_get_cpuid_feature_leaf(unsigned leaf)
 {
     static struct cpuid_feature with_tiles;
@@ -50,7 +51,7 @@ const struct cpuid_feature *__x86_get_cpuid_feature_leaf(unsigned leaf)
     return &with_tiles;
 }
 
-/* ARCH_REQ_XCOMP_PERM, by which a process asks Linux for tiles, is granted. */
+/* Grants ARCH_REQ_XCOMP_PERM, by which a process asks Linux for tiles. */
 long syscall(long number, ...)
 {
     static long (*real)(long, ...);
@@ -64,7 +65,7 @@ long syscall(long number, ...)
                                                                   : real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* Keeps the program's handler of SIGILL, which the one below calls for other instructions. */
+/* Keeps the program's handler for SIGILL; our handler calls it for instructions that are not emulated. */
 int sigaction(int number, const struct sigaction *to, struct sigaction *from)
 {
     static int (*real)(int, const struct sigaction *, struct sigaction *);
@@ -103,8 +104,8 @@ static bool move(int t, uint8_t *memory, int64_t stride, bool load)
     return true;
 }
 
-/* TDPBF16PS: the sums of the even and of the odd products of a row, by fused multiply-adds, then both added to c;
- * rounded to nearest, numbers below 2^-126 count as zero and become zero. */
+/* TDPBF16PS: c[m,n] += a b. Sums the even and the odd products of a row apart, by fused multiply-adds, then adds both
+ * to c. Rounds to nearest; numbers below 2^-126 count as zero, as operands and as results. */
 __attribute__((target("avx512f"))) static bool multiply(int c, int a, int b)
 {
     int m = config.rows[c], n = config.row_bytes[c] / 4, k = config.row_bytes[a] / 4;
@@ -133,12 +134,12 @@ __attribute__((target("avx512f"))) static bool multiply(int c, int a, int b)
     return true;
 }
 
-/* ---- their encodings: VEX.128 in three bytes, map 0F 38, W0 ---- */
+/* ---- decoding of AMX instructions: VEX.128 in three bytes, map 0F 38, W0 ---- */
 
 typedef struct {
     uint8_t opcode, prefix; /* prefix: 0 none, 1 66, 2 F3, 3 F2 */
-    int reg, vvvv, mod, rm; /* tiles, where mod is 3 */
-    uint8_t *memory;        /* memory operand, where mod is not 3 */
+    int reg, vvvv, mod, rm; /* numbers of tiles, if mod is 3 */
+    uint8_t *memory;        /* memory operand, if mod is not 3 */
     int64_t stride;
     int length;
 } instruction;
@@ -165,7 +166,7 @@ static bool decode(const ucontext_t *c, instruction *i)
     }
     int64_t address = 0;
     int base = i->rm + b;
-    if (i->rm == 4) { /* with a SIB byte; its index is a row's stride for tiles */
+    if (i->rm == 4) { /* a SIB byte follows; for tiles its index holds the stride of a row */
         int index = (*p >> 3 & 7) + x;
         if (index != 4) i->stride = (int64_t)((uint64_t)register_of(c, index) << (*p >> 6));
         base = (*p & 7) + b;
@@ -243,7 +244,8 @@ static void on_illegal(int number, siginfo_t *info, void *context)
     ucontext_t *c = context;
     instruction i;
     bool done = false;
-    while (decode(c, &i) && execute(&i)) { /* also those right behind it, which is faster than a signal for each */
+    /* emulates AMX instructions that follow directly, too: a signal for each would be slower */
+    while (decode(c, &i) && execute(&i)) {
         c->uc_mcontext.gregs[REG_RIP] += i.length;
         done = true;
         while (skip_address(c)) continue;
@@ -256,7 +258,7 @@ static void on_illegal(int number, siginfo_t *info, void *context)
         programs.sa_sigaction(number, info, context);
     else if (programs.sa_handler != SIG_DFL && programs.sa_handler != SIG_IGN)
         programs.sa_handler(number);
-    signal(number, SIG_DFL); /* the instruction then raises the signal again */
+    signal(number, SIG_DFL); /* no handler: the instruction raises the signal again and ends the program */
 }
 
 __attribute__((constructor)) static void start(void)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The adaptive softmax in runs: trained, decoded and scored like the usual head; what it learns; what is refused.
+# The adaptive softmax in runs: it trains, decodes and is scored like the usual head, learns its task, and refuses wrong
+# settings.
 source "$(dirname "$0")/common.bash" "$@"
 
-# 40 symbols and 4 special tokens: a short list of 9, tails of 17 and 18 with 8 and 2 columns
+# 40 symbols and 4 special tokens: 9 in the short list, clusters of 17 and 18 with 8 and 2 columns
 {
     printf '[experiment]\nname = adaptive\n[base]\n'
     copying
@@ -33,7 +34,7 @@ equal "$(($(params base) - $(params untied)))" $((44 * 32 - 9 * 32 - tails)) "pa
 equal "$(($(params tied) - $(params all)))" $tails "parameters besides the embedding's table"
 
 echo "decoding: greedy and beams, alone and in batches"
-exits 0 ablate show adaptive/untied --ref test # the task copies: references are sources
+exits 0 ablate show adaptive/untied --ref test # the task copies, so its references equal its sources
 head -100 out >sources
 translate() { ablate translate --run adaptive/untied --threads 1 "$@" <sources; }
 exits 0 translate --beam-size 1 --batch 1

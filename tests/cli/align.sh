@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Given pairs: score likelihood, align, score aer.
+# `ablate score likelihood`, `ablate align` and `ablate score aer` on pairs of sentences that the user gives.
 source "$(dirname "$0")/common.bash" "$@"
 
 gold=$source/tests/data/alignments.tsv
@@ -14,7 +14,7 @@ equal "$(wc -l <out)" 20 "a line per pair"
 equal "$(cut -f2 out | xargs)" "$(cut -f2 some.tsv | awk '{print NF + 1}' |
     xargs)" "tokens of the targets, the end counted"
 cp out likelihoods
-# the sum agrees with the perplexity; another order of the pairs, and a single part, give the same figures
+# The sum agrees with the perplexity; pairs in another order, or a single thread, give the same figures.
 tac some.tsv >turned.tsv
 exits 0 ablate score likelihood --run pairs/base <turned.tsv
 equal "$(tac out)" "$(cat likelihoods)" "figures do not depend on the other lines"
@@ -76,7 +76,7 @@ echo "their error rate"
 cut -f3 "$gold" >links
 exits 0 ablate score aer --gold links <links
 has out 'AER = 0.00 (precision = 100.00 recall = 100.00'
-# |A| = 3, |S| = 2, |A n S| = 1, |A n P| = 2: 1 - 3 / 5
+# AER = 1 - (|A n S| + |A n P|) / (|A| + |S|), with |A| = 3, |S| = 2, |A n S| = 1, |A n P| = 2: 1 - 3 / 5
 echo '0-0 1-1 2p2' >by_hand
 exits 0 ablate score aer --gold by_hand <<<'0-0 2-2 1-0 0-0'
 has out 'AER = 40.00 (precision = 66.67 recall = 50.00 links = 3 sure = 2 sentences = 1)'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Settings of an INI for designing and judging an experiment: matched budgets, a search per row, seeds added until
-# decided, a verdict; the view `paired`; plan.
+# INI settings that design and judge an experiment: matched budgets, a search per row, seeds added until a verdict is
+# clear, criteria; also the view `paired` and `ablate plan`.
 source "$(dirname "$0")/common.bash" "$@"
 
 {
@@ -41,9 +41,9 @@ equal "$(sql "SELECT row,n,value,outcome FROM trial ORDER BY row,n" found.db)" "
 rm found.db
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db --only base
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db
-hasnt out "exploratory" # planned with base; the search finds their values later
+hasnt out "exploratory" # the rows were planned with base; only their searched values came later
 "$program" gate found thin --metric PPL --json --db found.db >out
-has out '"place":3' # each of the three rows once
+has out '"place":3' # each of the three rows occurs once
 
 echo "a trial that another process trains is waited for, not taken for a failed one"
 tiny both 400 | sed 's/^lr = .*/lr = tune(0.0005 .. 0.01, 2)/' >both.ini
@@ -181,7 +181,7 @@ done
 exits 0 env ABLATE_DB=both.db "$program" record shared both.json
 exits 0 ablate import both.json --db again.db
 has err "both.json: 4 runs added"
-# A stranger's file may lack anything and name anything.
+# A forged record may lack any field and name any row: `table` must not crash.
 zcat "$source/experiments/recorded/factors.json.gz" >factors.json
 forge() { sed "$1" factors.json >forged.json && rm -f forged.db; }
 for lie in 's/\\"resolution\\":[0-9]*,//' 's/\\"high\\":\[\\"2\\"\]/\\"high\\":[]/' \
@@ -193,7 +193,7 @@ for lie in 's/\\"resolution\\":[0-9]*,//' 's/\\"high\\":\[\\"2\\"\]/\\"high\\":[
 done
 exits 0 ablate import "$source/experiments/recorded/sizes.json.gz" --db forged.db
 exits 0 ablate table factors sizes --db forged.db # `factors` is the last forgery, whose base has no base
-# A speed-up over sizes that compares at a loss which the row does not reach says so.
+# The table says so when it extrapolates a speed-up over model sizes to a loss that the row never reaches.
 exits 0 ablate import "$source/experiments/recorded/sizes.json.gz" --db sizes.db
 exits 0 ablate table sizes --db sizes.db
 has out "extrapolated: its largest size, 2.2e+04 parameters, has a higher loss (1.14) than base's (0.453)"

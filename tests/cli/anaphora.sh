@@ -1,5 +1,5 @@
-# ablate heads --coreference: a planted position makes every pronoun attend to a known place; an encoder's words, a
-# decoder's characters; rows; refusals.
+# ablate heads --coreference, with a planted position that makes every pronoun attend to a known token: words in an
+# encoder, characters in a decoder, several rows, and refusals.
 # fault: anaphora|start|heads writer/base --coreference "$source/tests/data/anaphora.conllu"|
 source "$(dirname "$0")/common.bash" "$@"
 file=$source/tests/data/anaphora.conllu

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# seeds = 1..2, base = 5: base trains further seeds and every comparison uses them; base's further seeds that are added
-# when there are results change no verdict, and the table says so.
+# seeds = 1..2, base = 5: base trains more seeds than the other rows, and every comparison uses them all. Seeds of base
+# that are added after there are results change no verdict, and the table says so.
 source "$(dirname "$0")/common.bash" "$@"
-made() { # made NAME SEEDS: rows whose training takes no time
+made() { # made NAME SEEDS: an INI whose runs take no time
     tiny "$1" 10 | sed "/^name/a seeds = $2"
     printf '[criterion]\nmetric = PPL\nseeds = 2\n[sweep A]\nheads = 1\n[variant none]\nposition = none\n'
 }
@@ -34,7 +34,7 @@ exits 0 ablate import few.json --db other.db
 exits 0 ablate table few --db other.db
 has out "Base got 2 further seeds when there were results"
 
-# rows that are extended with base are compared with all of it
+# If the other rows get more seeds together with base, they are compared with all of base's seeds.
 made few "1..3, base = 4" >few.ini
 exits 0 ablate run few.ini --threads 1 --progress none
 hasnt out "when there were results"

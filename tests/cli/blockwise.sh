@@ -24,7 +24,7 @@ save_every = 5
 INI
 } >copy.ini
 exits 0 ablate run copy.ini --threads 1 --progress none
-exits 0 ablate show copy/base --ref test # the task copies: references are sources
+exits 0 ablate show copy/base --ref test # the task copies, so its references equal its sources
 head -200 out >sources
 equal "$(wc -l <sources)" 200 "source lines"
 greedy() { ablate translate --run copy/base --threads 1 "$@" <sources; }

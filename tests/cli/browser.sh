@@ -1,11 +1,11 @@
-# The pages of `ablate report` and `ablate attention` in a real browser (Chromium, headless): no errors on its console,
-# nothing wider than a phone, sorting and choosing work, it prints. Skipped without Chromium. KEEP=FOLDER keeps the
-# screenshots there.
+# Opens the pages of `ablate report` and `ablate attention` in a real browser (Chromium, headless): the console shows no
+# errors, nothing is wider than a phone, sorting and choosing work, and the page prints. Skipped without Chromium.
+# KEEP=FOLDER keeps the screenshots there.
 source "$(dirname "$0")/common.bash" "$@"
 for browser in chromium chromium-browser google-chrome; do command -v $browser >/dev/null && break; done
 command -v $browser >/dev/null || { echo "skipped: no chromium here (apt install chromium)"; exit 77; }
 
-# browse SIZE PAGE OPTION...: standard output to dom, the console's lines to console.
+# browse SIZE PAGE OPTION...: writes the browser's output to dom, and its console to console.
 browse() {
     local size=$1 page=$2
     shift 2
@@ -23,7 +23,7 @@ checks=$((checks + 1))
 [ "$(stat -c %s page.html)" -le 500000 ] || wrong "the page has $(stat -c %s page.html) bytes, at most 500000"
 hasnt page.html "http"
 
-# A script at the page's end does a user's steps and writes its findings into the title.
+# A script appended to the page acts as a user does, and writes its findings into the title.
 sed 's|</body></html>||' page.html >touched.html
 cat >>touched.html <<'HTML'
 <script>
@@ -57,7 +57,8 @@ browse 390,844 touched.html --dump-dom
 equal "$(sed -n 's|.*<title>\(up.*\)</title>.*|\1|p' dom | head -1)" \
     'up 13.0 ascending down 30.2 own dev_PPL lr hot 3 wide 0 unnamed 0 small 0' 'what the page did'
 
-# On a desk: the whole table and a wide forest plot; dark if the system is. On a phone: no table wider than it.
+# On a desktop: the whole table and a wide forest plot, dark if the system is. On a phone: no table is wider than the
+# screen.
 sed 's|</body></html>||' page.html >seen.html
 cat >>seen.html <<'HTML'
 <script>
@@ -72,7 +73,7 @@ for size in 390 ${ABLATE_TEST_LONG:+700 1920} 1200; do
     [ $size -lt 600 ] && figure=narrow
     [ $size -ge 1180 ] && figure=wide
     over=0
-    [ $size -eq 700 ] && over=$(sed -n 's|.*<title>seen.* over \([0-9]*\) .*|\1|p' dom) # here it may scroll
+    [ $size -eq 700 ] && over=$(sed -n 's|.*<title>seen.* over \([0-9]*\) .*|\1|p' dom) # it may scroll
     equal "$(sed -n 's|.*<title>\(seen.*\)</title>.*|\1|p' dom)" "seen $figure over $over paper $paper" \
         "the page at $size"
 done
@@ -87,7 +88,7 @@ equal "$(png_size desk.png)" 1200x3000 "screenshot at a desk's width"
 browse 1200,3000 page.html --print-to-pdf="$work/print.pdf" --no-pdf-header-footer
 has print.pdf %PDF
 
-# Attention: a token by keyboard, heads off, another part, heat maps.
+# The page of `ablate attention`: choose a token by keyboard, hide heads, choose another attention, show heat maps.
 { tiny look 40 && printf '[sweep A]\nheads = 1, 4\n'; } >look.ini
 exits 0 ablate run look.ini --progress none
 text=$(ablate show look/base --ref test | head -1)

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# A result's step: by default the one with the lowest dev perplexity, also in searches; the last one if nothing was
-# measured on the way. Also the files that a run leaves, and its reported cost.
+# The step that a run's result comes from: by default the one with the lowest dev perplexity, also in searches; the last
+# one if nothing was evaluated. Also the files that a run leaves, and the cost that it reports.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress none)
-# prints a column of the experiment's PPL result: of EXPERIMENT COLUMN [ROW]
+# Prints a column of the experiment's PPL result: of EXPERIMENT COLUMN [ROW]
 of() {
     sql "SELECT $2 FROM result q JOIN metric m ON m.id=metric_id JOIN run r ON r.id=run_id JOIN variant v ON v.id=variant_id
         JOIN experiment e ON e.id=experiment_id WHERE e.name='$1' AND m.name='PPL' AND v.name='${3-base}'" | tr -d '"'
 }
-# overfit NAME: ten examples, so that dev perplexity falls and then rises
+# overfit NAME: an INI with ten training examples, so that dev perplexity falls and then rises
 overfit() { tiny "$1" 200 | sed 's/^sequence.train_examples.*/&\ndropout = 0\nlabel_smoothing = 0/; s/\(train_examples = \).*/\110/'; }
 least() { sql "SELECT step FROM curves WHERE experiment='$1' AND metric='dev_PPL' ORDER BY value LIMIT 1"; }
 

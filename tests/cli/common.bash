@@ -1,24 +1,26 @@
-# common.bash - for the scripts of this folder: `source common.bash PROGRAM SOURCE_FOLDER` makes an empty folder with
-# its own results, enters it, and removes it at the end.
+# common.bash - assertions and INIs for the scripts of this folder. `source common.bash PROGRAM SOURCE_FOLDER` makes an
+# empty folder with a database of its own, enters it, and removes it at the end.
 set -u
 program=$1 source=$2
-work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) # in memory where it goes: databases and checkpoints sync often
+work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) # in memory where possible: databases and checkpoints sync often
 cd "$work" || exit 1
-# without this the program sets it and starts itself anew, thousands of times in these scripts (cli/run tests that)
+# Without this variable the program sets it and re-executes itself, thousands of times in these scripts (cli/run tests
+# that).
 export GOMP_SPINCOUNT=${GOMP_SPINCOUNT-2000}
 export ABLATE_HOME=$work/home ABLATE_DB=$work/results.db OMP_NUM_THREADS=1
 unset ABLATE_DATA NO_COLOR TERM
-# each run records the checkout's commit and changes, for which git reads it; here it finds none (cli/run asks for them)
+# Each run records the checkout's commit and changes, which takes several calls of git; here git finds no checkout
+# (cli/run tests that it does).
 export GIT_CEILING_DIRECTORIES=${GIT_CEILING_DIRECTORIES-$source}
 failures=0
 checks=0
 
 ablate() { "$program" "$@"; }
 
-# Ends the processes that this script started and that still run (their arguments name its folder).
+# Prints the processes that this script started and that still run (their arguments name its folder).
 leftovers() {
     local p words
-    for p in /proc/[0-9]*; do # starts no process for each
+    for p in /proc/[0-9]*; do # without starting a process for each
         mapfile -t -d '' words 2>/dev/null <"$p/cmdline" || continue
         [[ "${words[*]}" == *"ablate "@(worker|launch-round)*"$work"* ]] && echo "${p#/proc/}"
     done
@@ -26,7 +28,7 @@ leftovers() {
 }
 clean_up() {
     local p
-    [ "$BASHPID" = $$ ] || return # a child that got a signal before its program began must not remove the folder
+    [ "$BASHPID" = $$ ] || return # a forked child that got a signal before its exec must not remove the folder
     for p in $(jobs -p) $(leftovers); do kill -9 "$p" 2>/dev/null; done
     cd / && rm -rf "$work"
 }
@@ -36,12 +38,12 @@ wrong() {
     failures=$((failures + 1))
     echo "WRONG: $*"
 }
-# equal FOUND EXPECTED WHAT
+# equal FOUND EXPECTED WHAT: fails, naming WHAT, unless both texts are equal.
 equal() {
     checks=$((checks + 1))
     [ "$1" = "$2" ] || wrong "$3: found '$1', expected '$2'"
 }
-# has FILE TEXT: the file has a line with this text.
+# has FILE TEXT: fails unless a line of the file contains the text.
 has() {
     checks=$((checks + 1))
     grep -qF -- "$2" "$1" || { wrong "$1 has no line with '$2'; it is:" && sed 's/^/    | /' "$1"; }
@@ -50,7 +52,8 @@ hasnt() {
     checks=$((checks + 1))
     ! grep -qF -- "$2" "$1" || { wrong "$1 has a line with '$2'; it is:" && sed 's/^/    | /' "$1"; }
 }
-# exits CODE COMMAND...: standard output goes to out, standard error to err.
+# exits CODE COMMAND...: fails unless the command ends with CODE. Its standard output goes to out, standard error to
+# err.
 exits() {
     local expected=$1 code=0
     shift
@@ -60,11 +63,11 @@ exits() {
     wrong "exit code of '$*': found $code, expected $expected; it said:"
     sed 's/^/    | /' err out
 }
-# A column of CSV on standard input, by its name; for tables without a comma in a cell before it.
+# column NAME: prints that column of a CSV file on standard input. No cell before it may contain a comma.
 column() { tr -d '\r' | awk -F, -v want="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == want) n = i; next } { print $n }'; }
-# sql QUERY [DATABASE]: the values, separated by commas, without the heading.
+# sql QUERY [DATABASE]: prints the values, separated by commas, without the heading.
 sql() { "$program" query "$1" --format csv ${2:+--db "$2"} | tail -n +2 | tr -d '\r'; }
-# wait_for SECONDS COMMAND...: until the command succeeds.
+# wait_for SECONDS COMMAND...: repeats the command until it succeeds; fails after SECONDS.
 wait_for() {
     local n=$(($1 * 20))
     shift
@@ -100,7 +103,8 @@ beam_size = 1
 INI
 }
 
-# tiny NAME STEPS: the head of a spec whose runs take well under a second. A sweep follows.
+# tiny NAME STEPS: prints the [experiment] and [base] of an INI whose runs take well under a second. The caller appends
+# sweeps.
 tiny() {
     cat <<INI
 [experiment]

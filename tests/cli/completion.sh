@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Completion in bash: commands, options, keys, values, plugins, experiments; no option that the command does not have.
+# Completion in bash offers commands, options, keys, values, plugins and experiments, and no option that the command
+# lacks.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir bin
 ln -s "$program" bin/ablate
 export PATH=$work/bin:$PATH
 
-# complete WORD...: the shell's suggestions for the last word; -: that word is empty.
+# complete_as WORD...: prints the shell's suggestions for the last word, where - stands for an empty one.
 complete_as() {
     bash -c 'source <(ablate completion bash); COMP_WORDS=("$@"); [ "${COMP_WORDS[-1]}" != - ] || COMP_WORDS[-1]=
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _ablate; printf "%s\n" "${COMPREPLY[@]}"' bash "$@" 2>>complaints
 }
-offers() { # EXPECTED WORD...
+offers() { # EXPECTED WORD...: these are the suggestions for the last word
     local expected=$1
     shift
     equal "$(complete_as "$@" | paste -sd' ')" "$expected" "words after: $*"

@@ -1,5 +1,5 @@
-# Completion in zsh and fish, by the shells themselves: what a typed line becomes after Tab. Bash and the words
-# themselves: completion.sh.
+# Completion in zsh and fish: types a line into the real shell, presses Tab, and reads the completed line. completion.sh
+# tests bash and the suggested words.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir bin
 cat >bin/ablate <<SH

@@ -1,12 +1,12 @@
-# Contrastive pairs (key `contrast`): metrics of a run, the same choices as `ablate score likelihood` makes, and refused
-# files.
+# Contrastive pairs (key `contrast`): they give a run metrics, choose as `ablate score likelihood` chooses, and invalid
+# files are refused.
 source "$(dirname "$0")/common.bash" "$1" "$2"
 tiny first 60 >first.ini
 exits 0 ablate run first.ini --threads 1 --progress none
 cat $(find . -name test.ref | head -1) >right
 awk 'NF > 1 && $1 != $2' right >differ && mv differ right
 awk '{ t = $1; $1 = $2; $2 = t; print }' right >wrong
-# the task's source is unknown here: any of the same symbols will do
+# the source sentences are unknown here: any source of the same symbols will do
 paste right right wrong | awk -F'\t' '{ print $0 "\t" (NR % 4 ? "near" : "far") }' >pairs.tsv
 { tiny pairs 60; printf 'contrast = pairs.tsv\n[variant swapped]\ncontrast = swapped.tsv\n'; } >pairs.ini
 awk -F'\t' -v OFS='\t' '{ print $1, $3, $2, $4 }' pairs.tsv >swapped.tsv
@@ -30,7 +30,7 @@ exits 0 ablate run unknown.ini --threads 1 --progress none
 equal "$(sql "SELECT value FROM tag WHERE tag = 'contrast'" | tr -d '"')" \
     "unknown.tsv: in 1 of 2 pairs both targets have equal tokens; these count as wrong" "unknown words"
 
-refused() { # NAME TEXT MESSAGE
+refused() { # NAME TEXT MESSAGE: a file of this text is refused with this message
     printf "$2" >bad.tsv
     { tiny bad 1; echo 'contrast = bad.tsv'; } >bad.ini
     rm -rf bad.db bad.db.runs

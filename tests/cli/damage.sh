@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# $ABLATE_TEST_DAMAGE databases (30; `ablate test --all`: 60; tests/reliability.sh damage: 2,000) with a random piece
-# overwritten, zeroed, cut off or exchanged: every command that reads one, and `run`, gives its usual output, or ends
-# with a message and an exit code from 1 to 127. If the output differs, the damaged file must hold other values, which
-# SQLite cannot notice (it keeps no checksums): its dump by sqlite3 differs, too. Then as many models:
-# translated, exported, started from.
-# DAMAGE_SEED repeats a run's places; KEEP=FOLDER keeps files.
+# Damaged databases: a random piece of each is overwritten, zeroed, cut off or exchanged. Every command that reads one,
+# and `run`, gives its usual output, or ends with a message and an exit code from 1 to 127. Other output is right only
+# if the file holds other values, which SQLite cannot notice (it keeps no checksums): then sqlite3's dump differs, too.
+# Then as many damaged models are translated with, exported and started from. ABLATE_TEST_DAMAGE=N: N databases [30;
+# `ablate test --all`: 60; tests/reliability.sh damage: 2,000]. DAMAGE_SEED=N repeats the choices of an earlier call;
+# KEEP=FOLDER keeps files.
 source "$(dirname "$0")/common.bash" "$@"
 n=${ABLATE_TEST_DAMAGE:-$([ -n "${ABLATE_TEST_LONG-}" ] && echo 60 || echo 30)}
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
@@ -18,7 +18,7 @@ mv results.db good.db && rm -f results.db-*
 commands=("table whole" "table whole --stats full --json" "ls" "ls whole" "show whole/base@1" "report whole -o page.html"
     "query 'select * from results'" "watch whole --once" "diff whole/base@1 whole/b@1" "plan whole"
     "run whole.ini --threads 1 --progress none --seeds 1..3")
-say() { # COMMAND: its output and exit code, as a text
+say() { # COMMAND: prints its output, page and exit code
     local code=0
     eval "timeout 60 $program $1" >out 2>err </dev/null || code=$?
     { cat out; [[ $1 != report* ]] || cat page.html; } 2>/dev/null
@@ -65,7 +65,7 @@ for ((i = 1; i <= n; i++)); do
         [ -s err ] || wrong "seed $i, ${commands[k]}: exit code $code without a message"
         refused=$((refused + 1))
     elif [[ ${commands[k]} == run* ]]; then
-        lost=$((lost + 1)) # the lost runs are trained again
+        lost=$((lost + 1)) # `run` trains the lost runs again
     else
         cp bad.db dumped.db
         if [ "$(sqlite3 dumped.db .dump 2>&1 | grep -av '^PRAGMA')" = "$(sqlite3 good.db .dump | grep -av '^PRAGMA')" ]; then
@@ -90,7 +90,7 @@ cp large.db again.db
 dd if=/dev/zero of=large.db bs=4096 seek=3 count=40 conv=notrunc status=none
 exits 1 ablate ls --db large.db
 has err "is damaged"
-cp large.db again.db # a sound file had this name and size
+cp large.db again.db # the undamaged file had this name and size, so a stored mark matches
 exits 1 ablate ls --db again.db
 unset XDG_CACHE_HOME
 

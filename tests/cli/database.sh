@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Ownership by database, spec and host: run folders, names of databases, recorded files, several hosts on one sweep, and
-# settings of the whole sweep.
+# Databases, INIs and hosts own separate runs: run folders, names of databases, recorded files, several hosts on one
+# sweep, and settings of the whole sweep.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress none)
 
@@ -25,7 +25,7 @@ echo "device and threads are the whole sweep's"
 exits 2 ablate run device.ini "${fast[@]}"
 has err 'device'
 exits 0 ablate run device.ini "${fast[@]}" --device cpu
-exits 0 ablate run device.ini --dry-run # on a machine that need not have it
+exits 0 ablate run device.ini --dry-run # a dry run does not need the device
 { tiny device 12 && printf '[variant two]\nthreads = 2\n'; } >device.ini
 exits 2 ablate run device.ini --progress none
 has err "row two: threads = 2: device and threads apply to the whole sweep"
@@ -68,7 +68,7 @@ exits 0 ablate translate --run small/base <<<"s0001"
 echo "a setting that cannot change a result leaves a run its checkpoint; a run that is queued afresh begins afresh"
 tiny long 100000 >long.ini
 training() { grep -q 'dev PPL' home/runs/long/*/log.txt; }
-stop_it() { # ARGUMENTS...: runs until there is a checkpoint, then stops as Ctrl-C would
+stop_it() { # ARGUMENTS...: starts a run, waits for its first checkpoint, and stops it as Ctrl-C would
     rm -f home/runs/long/*/log.txt
     "$program" run long.ini "${fast[@]}" "$@" >/dev/null 2>&1 &
     wait_for 30 training || wrong "no training was seen"
@@ -154,7 +154,7 @@ exits 0 ablate run best.ini "${fast[@]}"
 equal "$(sql "SELECT checkpoint FROM result q JOIN run r ON r.id=run_id JOIN variant v ON v.id=variant_id JOIN experiment x ON x.id=experiment_id
     JOIN metric m ON m.id=metric_id WHERE x.name='best' AND m.name='PPL'" |
         tr -d '"')" "average of 2, best" "weights of the result"
-# a small `ablate-bench host`: it prints every figure and leaves no files
+# A small `ablate-bench host` prints every figure and leaves no files.
 mkdir bench
 exits 0 "${ABLATE_BENCH:-$program-bench}" host --folder bench --runs 20 --points 30 --workers 5 --events 200 --rows 6 --seeds 5 \
     --watched 100 --queued 200

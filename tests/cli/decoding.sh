@@ -1,5 +1,5 @@
-# Rows that differ in keys that only decoding reads share one training: its model is decoded again, with the results of
-# training anew.
+# Rows that differ only in keys of decoding share one training: its model is decoded again for each row, and gives the
+# results that training anew would give.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress none)
 rows() { sql "SELECT variant,seed,metric,value,step FROM results WHERE metric<>'none' ORDER BY 1,2,3" "$1"; }

@@ -1,7 +1,7 @@
-# A run whose loss is not finite names the origin of the first number that is not: the operation, its place in the
-# model, the plugin's line; or the parameter that an update spoilt.
+# A run whose loss is not finite names where the first such number arose: the operation, the layer, the plugin's line;
+# or the parameter that an update made infinite or NaN.
 source "$(dirname "$0")/common.bash" "$1" "$2"
-part() { # NAME EXPRESSION
+part() { # NAME EXPRESSION: writes NAME.c, a feed-forward that returns EXPRESSION
     cat >"$1.c" <<C
 #include "ab_plugin.h"
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
@@ -26,13 +26,13 @@ for text in "diverged at step 1: loss not a number per token" "; in the forward 
     [[ $said == *"$text"* ]] || wrong "no '$text' in '$said'"
 done
 
-# so does a check of the plugin, which says once how much it skips
+# `ablate check` names the same place, and says once how many checks it skips.
 exits 1 ablate check ./forward.c
 has out "forward: the loss of random values is not finite: in the forward pass, MAP of "
 has out "forward.c:6 makes the first number that is not finite"
 equal "$(grep -c "checks that depend on it were skipped" out) $(grep -c "it depends on" out)" "1 0" "lines of skipped checks"
 
-# a derivative of 1/0 times 0: the loss is right once more, and the weights are not
+# The derivative of 1/0 times 0 is NaN: the loss is finite for one more step, but the weights are not.
 part gradient 'ab_mul_scalar(c, ab_map(c, ab_mul_scalar(c, y, 0), AB_SQRT), 1)'
 { tiny gradient 20; echo 'feed_forward = ./gradient.c'; } >gradient.ini
 exits 0 ablate run gradient.ini --threads 1 --progress none --db other.db
@@ -48,7 +48,7 @@ said=$(told large.db)
 checks=$((checks + 1))
 [[ $said == *"a uniform guess has"* ]] || wrong "a loss that is only too large: '$said'"
 
-# beside runs that end well: no output to rate, and lost in every metric
+# A row that diverged beside rows that did not: it has no output to rate, and counts as diverged in every metric.
 { tiny mixed 30 && printf '[variant large]\nlr = 1000\nsteps = 200\n'; } >mixed.ini
 exits 0 ablate run mixed.ini --threads 1 --progress none --db mixed.db
 exits 0 ablate rate mixed words --command "awk -F '\t' '{ print NF }'" --db mixed.db

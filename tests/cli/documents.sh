@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# documents.tsv beside a corpus: intervals are over its documents, and a wrong one is not used. A folder of documents
-# for a language model.
+# documents.tsv beside a corpus: confidence intervals are over its documents, and an invalid file is not used. Also a
+# folder of documents as corpus of a language model.
 source "$(dirname "$0")/common.bash" "$@"
 
 mkdir corpus
@@ -31,10 +31,10 @@ equal "$("$program" query "SELECT DISTINCT tag||'='||value FROM tag WHERE tag LI
     "documents BLEU=10 12 8" "tag"
 exits 0 ablate table docs --metric BLEU --stats full --format csv
 after=$(column p_models <out | tail -1)
-# three documents and two seeds, each with two signs: at most 64 swaps
+# Three documents and two seeds, each with two signs: at most 64 permutations, so p is at least 2 / 64 (less rounding).
 equal "$(awk -v p="$after" 'BEGIN { print (p >= 2 / 64 - 0.01) }')" 1 "p over documents ($after) is not below 2 / 64"
 [ -n "$after" ] && [ "$after" != "$before" ] || wrong "p is $after, with sentences $before: expected another"
-exits 0 ablate table docs --metric PPL_dev # dev is a single document: no statistics over documents
+exits 0 ablate table docs --metric PPL_dev # dev is a single document, so sentences are the units
 has out "over seeds and sentences"
 
 sed -i 's/\t12\t/\t13\t/' corpus/documents.tsv
@@ -47,7 +47,7 @@ run
 grep -rqF "corpus/documents.tsv:5: found 'ten' as the number of examples, expected one above 0 in the third column" home ||
     wrong "no log says where documents.tsv is wrong"
 
-# a treebank in a folder of the data folder, found only through it
+# A treebank in a subfolder of $ABLATE_DATA is found there only.
 mkdir -p data/banks/mini
 for part in "train 1,340" "dev 341,370" "test 371,400"; do
     set -- $part

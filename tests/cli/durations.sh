@@ -1,4 +1,4 @@
-# Times of a run: the sum of its parts without the gaps between them, by a monotonic clock.
+# A run's time is the sum of the times that it trained, without pauses between, measured by a monotonic clock.
 source "$(dirname "$0")/common.bash" "$@"
 
 fast=(--threads 1 --progress none)
@@ -8,7 +8,7 @@ echo "core seconds and seconds of a run that was stopped and resumed are those o
 tag() { sql "SELECT CAST(1000 * value AS INTEGER) FROM tag WHERE tag = '$1'"; }
 written() { stat -c %y home/runs/parts/*/state.safetensors 2>/dev/null; }
 saved() { [ "$(written)" != "$before" ]; }
-part() { # SECONDS: trains that long and is stopped
+part() { # SECONDS: trains that long, then stops the run
     before=$(written)
     "$program" run parts.ini "${fast[@]}" >out 2>err &
     local host=$!
@@ -30,7 +30,7 @@ all=$(tag run_seconds) clock=$(sql "SELECT CAST(1000 * (max(a.ended_at) - min(a.
     wrong "seconds of both parts: found $all ms, of the first $seconds, from start to end $clock with a pause of 3000"
 
 grep -q __asan_init "$program" && finish # a sanitizer's runtime is loaded first
-# clock.so: the wall clock is off by the seconds in the file $CLOCK, if it is there; the machine's name is $MACHINE.
+# clock.so shifts the wall clock by the seconds in the file $CLOCK, if it exists, and names the machine $MACHINE.
 cat >clock.c <<'C'
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -50,7 +50,7 @@ int clock_gettime(clockid_t which, struct timespec *t)
 int gethostname(char *name, size_t n) { return snprintf(name, n, "%s", getenv("MACHINE")), 0; }
 C
 cc -shared -fPIC -o clock.so clock.c || wrong "clock.c does not build"
-clocked() { # CLOCK MACHINE COMMAND...: CLOCK is a file of seconds
+clocked() { # CLOCK MACHINE COMMAND...: runs ablate on that machine, its wall clock shifted by the seconds in file CLOCK
     env LD_PRELOAD="$work/clock.so" CLOCK="$work/$1" MACHINE="$2" "$program" "${@:3}"
 }
 trains() { ls home/runs/$1/*/state.safetensors; }
@@ -118,7 +118,7 @@ echo "leases between machines: one whose clock is an hour off takes a run that t
 tiny shared 6000 | sed 's/^eval_every.*/eval_every = 1500/; s/^save_every.*/save_every = 100/' >shared.ini
 exits 0 ablate run shared.ini "${fast[@]}" --db alone.db
 result="SELECT quote(value) FROM results WHERE metric = 'PPL'"
-for off in -3600 3600; do # seconds, below 0 of the clock of the machine that trains, else of the other
+for off in -3600 3600; do # seconds; negative: shifts the clock of the machine that trains, positive: of the other one
     rm -rf results.db* home/runs/shared before after
     [ $off = 3600 ] || echo $off >before
     [ $off = -3600 ] || echo $off >after
@@ -135,14 +135,14 @@ rm -rf results.db* home/runs/shared before after
 echo 3600 >before
 clocked before one run shared.ini "${fast[@]}" >one.out 2>one.err &
 wait_for 60 trains shared || wrong "no checkpoint: $(cat one.err)"
-owner=$(sql "SELECT owner FROM run") # PLACE/PROCESS/START
+owner=$(sql "SELECT owner FROM run") # an owner is PLACE/PROCESS/START
 owner=${owner%/*}
 kill -9 "${owner##*/}"
 for process in $(leftovers); do kill -9 "$process"; done
 wait
 exits 1 clocked after two run shared.ini --threads 1 --progress plain
 has err "1 are running in another process"
-echo 3800 >after # the lease of 120 s has ended, by the clock that was ahead
+echo 3800 >after # the lease of 120 s has ended, even by the clock that was ahead
 exits 0 clocked after two run shared.ini "${fast[@]}"
 equal "$(sql "$result")" "$(sql "$result" alone.db)" "the result of the dead host's run, beside one of a run alone"
 finish

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs that any job engine trains (--launcher COMMAND): plain shells, GNU parallel, also over ssh to this machine, and
-# HyperQueue where they are. Results equal a local sweep's, bit for bit; killed tasks, killed engines, second tasks for a
-# run, Ctrl-C and a host that leaves lose nothing.
+# --launcher COMMAND: any job engine trains the runs: plain shells, GNU parallel, also over ssh to this machine, and
+# HyperQueue where it is installed. Results equal a local sweep's bit for bit. Killed tasks, killed engines, two tasks
+# for one run, Ctrl-C and a host that ends early lose nothing.
 source "$(dirname "$0")/common.bash" "$@"
 export ABLATE_TASK_LEASE=5
 sweep() { # NAME STEPS
@@ -50,7 +50,7 @@ wait_for 30 first >/dev/null
 kill -9 $(first)
 again() { grep -q '^again' waits.err; }
 wait_for 40 again
-touch quick # the others still wait: their launcher sleeps on
+touch quick # the other runs still wait, since their launcher sleeps
 wait "$host"
 equal $? 0 "exit code: $(grep -v eval waits.err)"
 equal "$(grep -c '^again' waits.err)" 1 "runs started again"
@@ -99,7 +99,8 @@ checks=$((checks + 1))
 { tiny handed 10 && printf '[sweep a]\nheads = 1\n'; } >handed.ini
 handed=0
 each=$([ -n "${ABLATE_TEST_WHOLE-}" ] && echo 1 || echo 2)
-for ((n = 1 + RANDOM % each; n <= 14; n += each)); do # kills it at a rename of a file: at all, or at odd or even ones
+# Kills ablate at its n-th rename of a file; without ABLATE_TEST_WHOLE only at odd or only at even n.
+for ((n = 1 + RANDOM % each; n <= 14; n += each)); do
     rm -f count
     ABLATE_FAULT=rename:$n:kill ABLATE_FAULT_COUNT=$work/count LD_PRELOAD=$library \
         "$program" run handed.ini --threads 1 --launcher 'sh -c "{}"' --progress plain >out 2>err

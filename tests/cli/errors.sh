@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Errors give the place, what was expected and the nearest name; the exit code is 2 for usage and 1 for failures;
-# existing data are kept.
+# An error says where it is, what was expected, and the nearest name. The exit code is 2 for usage and 1 for failures;
+# files that exist are kept.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny good 12 >good.ini
@@ -86,7 +86,7 @@ exits 2 ablate run
 has err 'expected an INI file'
 exits 2 ablate run good.ini bad.ini
 has err 'unexpected "bad.ini"'
-# words that the usage allows, at least and at most
+# Too few or too many words for the command's usage.
 while IFS=: read -r words says; do
     # shellcheck disable=SC2086
     exits 2 ablate $words

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A dry run counts updates, evaluations, tokens and trials, the runs that a database has as done, and missing data.
-# bench/estimate.py tests its seconds.
+# A dry run counts updates, evaluations, tokens and trials, subtracts runs that the database has as done, and names
+# missing data. bench/estimate.py tests its seconds.
 source "$(dirname "$0")/common.bash" "$@"
 
 fast=(--threads 1 --progress plain)
-# counted INI ROW KEY [ARGUMENT]...: the count that the estimating process reports.
+# counted INI ROW KEY [ARGUMENT]...: prints the count that the estimating process reports.
 counted() {
     "$program" estimate "$1" --dry-run --threads 1 "${@:4}" 2>/dev/null | tr '\t ' '\n\n' |
         sed -n "/^counts\$/,/^left=/p" | sed -n "/^$2\$/,/^left=/s/^$3=//p"
@@ -63,7 +63,7 @@ has err "1 row, 3 seeds, 2 of 3 runs are done, 1 run: about"
 equal "$(counted plain.ini base left --seeds 1..3)" 1 "runs left"
 equal "$(counted plain.ini base left --seeds 1..3 -s lr=0.006)" 3 "runs left with another learning rate"
 equal "$(counted plain.ini base left --seeds 1..3 --rerun all)" 3 "runs left with --rerun all"
-# updates_timed [ARGUMENT]...: the seconds of updates that a run estimates before it starts
+# updates_timed [ARGUMENT]...: prints the seconds of training that a run estimates before it starts
 updates_timed() { "$program" estimate plain.ini --threads 1 "$@" 2>/dev/null | sed -n 's/^timed\t//p' | cut -f7; }
 equal "$(updates_timed --seeds 1..2)" nan "seconds of updates where no run is left: none is timed"
 equal "$(updates_timed --seeds 1..3 | grep -cE '^[0-9.e-]+$')" 1 "seconds of updates where one is left"
@@ -102,7 +102,7 @@ echo "data that are not here"
     sed 's/^task .*/task = translation/' >absent.ini
 ABLATE_DATA=/nowhere exits 0 ablate run absent.ini --dry-run
 has err "wmt14-en-de is not here; counted with its published size: 4500000 lines to train, 3000 of dev, 3003 of test, with 25.7 and 24.4 words"
-small=(-s layers=1 -s d_model=64 -s d_ff=64) # a batch is measured
+small=(-s layers=1 -s d_model=64 -s d_ff=64) # the estimate times one batch, so a smaller model keeps this test short
 [ -z "${ABLATE_TEST_LONG-}" ] || small=()
 for paper in table3-wmt14 ${ABLATE_TEST_LONG:+table2-wmt14}; do
     ABLATE_DATA=/nowhere exits 0 ablate run "$source/experiments/paper/$paper.ini" --only base --dry-run "${small[@]}"

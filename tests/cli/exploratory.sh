@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A row that is added when the experiment has results is exploratory, in the database and in every output.
+# A row that is added after the experiment has results is marked exploratory, in the database and in every output.
 source "$(dirname "$0")/common.bash" "$@"
 { tiny late 10 && printf '[sweep A]\nheads = 1\n'; } | sed '/^name/a seeds = 1..2' >late.ini
 exits 0 ablate run late.ini --threads 1 --progress none

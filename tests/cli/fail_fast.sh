@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --fail-fast: the first run that fails stops those that train, which save first, and starts no others.
+# --fail-fast: the first run that fails stops the others, which save their states first; no further run starts.
 source "$(dirname "$0")/common.bash" "$@"
 cat >crash.c <<'C'
 #include "ab_plugin.h"
@@ -19,7 +19,7 @@ options=(--threads 1 --workers 1 --progress plain --no-check)
 exits 1 ablate run fast.ini "${options[@]}" --fail-fast
 has err "stopped at the first failed run (--fail-fast)"
 equal "$(sql "SELECT group_concat(status, ' ') FROM (SELECT status FROM run ORDER BY id)")" "done failed queued queued" "status of the runs"
-exits 1 ablate run fast.ini "${options[@]}" --fail-fast # the failed run is not new
+exits 1 ablate run fast.ini "${options[@]}" --fail-fast # the failed run is an old one and stops nothing
 hasnt err "stopped at"
 equal "$(sql "SELECT count(*) FROM run WHERE status = 'done'")" 3 "runs done"
 
@@ -30,7 +30,7 @@ long="SELECT r.status FROM run r JOIN variant v ON v.id = r.variant_id JOIN expe
     WHERE x.name = 'long' ORDER BY r.status"
 equal "$(sql "SELECT group_concat(status, ' ') FROM ($long)")" "failed queued" "status of the runs that trained at once"
 
-# a run ends by a signal while another trains, which saves its state; save_every alone would not have yet
+# One run ends by a signal while another trains, which then saves its state, long before save_every would.
 { tiny saved 100000 | sed 's/^save_every.*/save_every = 100000/' && printf '[variant b]\nd_ff = 16\n'; } >saved.ini
 ablate run saved.ini "${options[@]}" --workers 2 --fail-fast >out 2>err &
 host=$!

@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
-# Figures of README.md, docs/results.md and docs/parsing.md are those of the recorded experiments: between `<!-- figures: COMMAND;
-# COMMAND -->` and `<!-- end -->`, each "mean ± sd", "[low, high]" and p stands in what these commands print; those of a
-# table's line in one row of it; with `figures of several rows` each number with a decimal point stands in some row, too.
-# Between `<!-- numbers: COMMANDS -->` and the end, each number with a decimal point stands in some row: for tables of one
-# seed, and tables with rows and columns of their own. `<!-- numbers but 41.02 and 0.003: COMMANDS -->` lets numbers from
-# elsewhere stand. Outside of such blocks README.md and the pages below have no result: no "mean ± sd" or interval in
-# figures, no number with a decimal point and a metric's unit.
+# Figures in README.md and in the pages below docs/ equal those that commands print from the recorded experiments.
+# Between `<!-- figures: COMMAND; COMMAND -->` and `<!-- end -->`, each "mean ± sd", "[low, high]" and p must occur in the
+# commands' tables; those of one line of a table must occur in one row. `figures of several rows`: lines may mix rows,
+# and each number with a decimal point must occur in some row, too. Between `<!-- numbers: COMMANDS -->` and the end, only
+# the numbers are checked: for tables of one seed, and tables with rows and columns of their own.
+# `<!-- numbers but 41.02 and 0.003: COMMANDS -->` exempts numbers from elsewhere. Outside of such blocks there must be no
+# result: no "mean ± sd", no interval, no number with a decimal point and a metric's unit.
 source "$(dirname "$0")/common.bash" "$@"
 
-# Prints the commands' output, a line per row of the table, with its cells of all commands: "| 13.83 ± 0.10 |
-# −11.1, −7.1 | 0.004 |".
+# Prints the cells of all commands' tables, one line per row label: "| base | 13.83 ± 0.10 | −11.1, −7.1 | 0.004 |".
 printed() {
     local one kept IFS=';'
     for one in $1; do
         IFS=' ' read -ra words <<<"$one"
-        kept=kept.${one//[^A-Za-z0-9.-]/_} # some commands stand before several tables
+        kept=kept.${one//[^A-Za-z0-9.-]/_} # the output is kept: several tables may name one command
         [ -e "$kept" ] || { exits 0 "${words[@]}" --format md --db none.db && mv out "$kept"; }
         cp "$kept" out
         sed -En 's/\\|\*\*//g; s/ \.\. /, /g; /^\| /p
@@ -24,7 +23,7 @@ printed() {
     done | awk -F'|' '{ key = $2 "|" $3; if (!(key in of)) order[++n] = key; of[key] = of[key] $0 }
                       END { for (i = 1; i <= n; i++) print of[order[i]] }' >printed
 }
-# The figures of a line, one a line, as cells.
+# Prints the figures of a line, one a line, each as a table's cell.
 figures() {
     grep -oE '[0-9.]+ ± [0-9.]+|\[[^][]*, [^][]*\]|(, |p )<?[01]\.[0-9]+' |
         sed -E 's/^(, |p )(<?[01]\.)/\2/; s/^\[(.*)\]$/\1/; s/^/| /; s/$/ /'
@@ -73,7 +72,7 @@ for page in architecture cluster gpu idioms import language-models notebook pict
     check_file "docs/$page.md"
 done
 equal "$((checks > 150))" 1 "$checks figures are checked: more than 150"
-# a stale figure is reported
+# A stale figure is reported.
 printf '<!-- figures: ablate table table3-quarter -->\n| big | 21.9 ± 0.1 |\n<!-- end -->\n' >stale.md
 (source=$PWD && check_file stale.md) >said
 has said 'stale.md:2: "21.9 ± 0.1 " is in no row'

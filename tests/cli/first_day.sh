@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A newcomer's first day: table and page agree on verdicts, words say what goes wrong, counts are of what was asked for.
+# A newcomer's first day: table and page agree on verdicts, messages explain mistakes, and counts cover what was
+# requested.
 source "$(dirname "$0")/common.bash" "$@"
 
 verdict_of() { sed -n 's|.*<h2>Verdict</h2>||p; /<p>.*Lines are/p' "$1" | tail -1; } # PAGE
@@ -34,7 +35,7 @@ if command -v script >/dev/null; then
     echo "notes and --help fit the terminal"
     for command in "table few" "run --help" "score f1 --help"; do
         script -qec "stty cols 70; $program $command" /dev/null </dev/null | tr -d '\r' >wrapped
-        # characters, not bytes; rows of the table, with gaps, are as wide as they are
+        # Lines are at most 70 characters (not bytes) wide; a row of a table, which has gaps, may be wider.
         equal "$(LC_ALL=C tr -d '\200-\277' <wrapped | awk 'length > 70 && !/[^ ]   +[^ ]/ && !/^  ablate/' | head -1)" "" \
             "lines over 70 characters of $command"
         "$program" $command >flat
@@ -71,7 +72,7 @@ equal "$(tr '{' '\n' <out | grep '"some"' | grep -o '"queued":[0-9]*')" '"queued
 exits 0 ablate table some
 hasnt out "not finished yet"
 exits 0 ablate run some.ini --threads 1 --progress none --seeds 1,2
-hasnt out "exploratory" # all rows were planned with the first call
+hasnt out "exploratory" # the first call planned all rows
 equal "$(sql "SELECT count(*) FROM runs WHERE experiment='some' AND status='done'")" 6 "runs of all rows"
 
 echo "a diverged run says so"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ablate gate answers by exit code; a row's level depends on the rows before it, also on removed ones.
+# ablate gate answers by its exit code. A row's significance level depends on the rows before it, even on removed ones.
 # fault: gate|start|gate faults A/heads=1; c=$?; (exit $((c == 4 ? 0 : c)))|
 source "$(dirname "$0")/common.bash" "$@"
 
@@ -18,7 +18,7 @@ exits 4 ablate gate stream same
 has out "undecided: acc +0.0"
 exits 4 ablate gate stream few
 has out "2 and 5 seeds, an answer needs 3 ([criterion] seeds)"
-exits 4 ablate gate stream slight # p 0.017 alone, and two rejections before it
+exits 4 ablate gate stream slight # p is 0.017, and two earlier rows were rejected
 has out "above its level 0.0071 as row 4 of the stream"
 exits 0 ablate gate stream slight --level 0.3
 has out "within its level 0.043 as row 4"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# usage: gpu_script.sh PROGRAM SOURCES   - runs bench/gpu.sh and bench/pack.sh completely on the emulated GPU in the
-# smallest sizes, so that no line of them runs for the first time on a borrowed GPU. Stand-ins replace NVIDIA's tools
-# and PyTorch: they record their arguments and print plausible output. They lie where no program looks for them, the
-# network is off if the system lets users do so, and each stage is broken once. TORCH: an interpreter with
-# PyTorch, to run its programs too, on the CPU.
+# usage: gpu_script.sh PROGRAM SOURCES   - runs bench/gpu.sh and bench/pack.sh on the emulated GPU, in their smallest
+# sizes and every line of them, so that no line runs for the first time on a borrowed GPU. Stand-ins for NVIDIA's tools
+# and PyTorch record their arguments and print plausible output. They lie in folders that no program searches by
+# default; the network is off if the system lets users do so. Each stage fails once. TORCH=PYTHON: also runs the PyTorch
+# programs on the CPU, with this interpreter.
 set -u
 program=$1 sources=$2
 build=$(dirname -- "$program")
@@ -11,20 +11,20 @@ module=$build/tests/emulated_cuda.so
 if [ ! -e "$module" ] || [ ! -x "$build/shim_test_select" ]
 then echo "skipped: $module or shim_test_select is not built" && exit 77; fi
 folder=$(mktemp -d)
-trap '[ -n "${KEEP-}" ] && echo "kept: $folder" || rm -rf "$folder"' EXIT # KEEP: to look at
+trap '[ -n "${KEEP-}" ] && echo "kept: $folder" || rm -rf "$folder"' EXIT # KEEP keeps the folder for inspection
 failed=0
 wrong() { failed=$((failed + 1)) && printf 'WRONG: %s\n' "$*"; }
 has() { grep -qE -- "$2" "$1" || { wrong "${1##*/} has no line like '$2':" && tail -n "${3:-40}" "$1"; }
 } # FILE PATTERN
 
 # ---- stand-ins -------------------------------------------------------------------------------------------------------
-# BROKEN: a regular expression; the stand-ins whose names match fail.
+# A stand-in fails if its name matches the regular expression BROKEN.
 mkdir "$folder/log" "$folder/tmp"
 machine=$folder/machine kit=machine/opt/kit-13/bin env=machine/srv/deep/.venv
 export SEARCH=$machine STAND_IN_LOG=$folder/log/tools.txt REAL_PYTHON=${TORCH:-$(command -v python3)} TMPDIR=$folder/tmp
 export MPS_CALLS=$folder/log/mps.txt MPS_DEFAULT=$folder/no-daemon
 unset VIRTUAL_ENV CONDA_PREFIX CUDA_HOME CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY PYTHON
-stand_in() { # FOLDER NAME: the script on standard input, after a line that may let it fail
+stand_in() { # FOLDER NAME: writes the script on standard input, below a line that makes it fail on demand
     mkdir -p "$folder/$1"
     {
         echo '#!/usr/bin/env bash'
@@ -67,7 +67,7 @@ units=() && for name in "${names[@]}"; do case $name in *time*) units+=(us) ;; *
     for id in 0 1 2; do row $id "void kernel_$((id / 2))<float>(int)" "${names[@]/*/1,20$id.5}"; done
 } >"$file"
 SH
-# An environment of Python with PyTorch: it answers bench/*_gpu.py with lines like theirs.
+# A Python environment with a stand-in for PyTorch, which answers bench/*_gpu.py with lines like theirs.
 mkdir -p "$folder/$env/lib/python3.12/site-packages/torch"
 touch "$folder/$env/lib/python3.12/site-packages/torch/version.py"
 stand_in "$env/bin" python3 <<'SH'
@@ -92,8 +92,8 @@ BUILD=$build XZ_OPT=-0 ABLATE_DATA=$folder/no-data bash "$sources/bench/pack.sh"
 has "$folder/log/pack.txt" 'ablate-gpu.tar.xz: [0-9]+ MB'
 has "$folder/log/pack.txt" 'no .*no-data/multi30k: the rows of Table 3 cannot be trained there'
 pack=$folder/packed/ablate-gpu
-# The real tests run elsewhere, and would take minutes here: quick ones stand under their names, and one that only our
-# own kernels pass.
+# The real tests would take minutes here and are run elsewhere: quick ones get their names, and one that passes only
+# with our own kernels is added.
 mkdir "$folder/kept"
 mv "$pack"/bin/gpu_test_* "$folder/kept/"
 for name in attend rows select; do cp "$folder/kept/gpu_test_select" "$pack/bin/gpu_test_$name"; done
@@ -133,9 +133,9 @@ unset ABLATE_DATA ABLATE_DB
 echo "PS4='+\${BASH_SOURCE##*/}:\$LINENO:'" >"$folder/trace.env"
 offline=()
 unshare -rn true 2>/dev/null && offline=(unshare -rn)
-# call NAME EXPECTED ARGUMENTS...: gpu.sh in the folder, results in $folder/NAME, its output in log/NAME.txt. Traces
-# which of its lines run. It must leave files that a borrowed machine gives back: at most eight, none large, with
-# plain names. The archive is then unpacked.
+# call NAME EXPECTED ARGUMENTS...: runs gpu.sh and expects its exit code; results go to $folder/NAME, its output to
+# log/NAME.txt. Records which of its lines run. It must leave files that can be copied from a borrowed machine: at most
+# eight, none large, with plain names. Then unpacks the archive of results.
 call() {
     local name=$1 expected=$2 rc=0 odd
     shift 2
@@ -191,7 +191,7 @@ has "$folder/first/results.json" '"clock_least": 1980'
 has "$folder/first/ncu-base.txt" '^3 launches, .* ms of kernels'
 [ -z "${ABLATE_CUBLASLT-}" ] || has "$folder/first/choices-base.tsv" '	m=[0-9]* n=[0-9]* k=[0-9]* .*	id='
 
-# An archive, as it travels, and the script of a bare checkout.
+# Runs from the packed archive, and with gpu.sh of a checkout.
 tar -C "$folder/packed" -cf "$folder/pack.tar" ablate-gpu
 mkdir "$folder/checkout" && cp -r "$sources/bench" "$folder/checkout/"
 SCRIPT=$folder/checkout/bench/gpu.sh call table3 0 table3 "$folder/pack.tar" --seeds 1..2
@@ -203,7 +203,7 @@ BEFORE=$folder/first/results.json call again 0 again "$pack"
 has "$folder/again/table.txt" '^ .*before +now'
 call only 0 again "$pack" --only 'ncu|synccheck optim|together 1|small bf16 graph, algo'
 has "$folder/log/only.txt" 'rc 0 +ncu base'
-# Breaks each stage once: the others run on, and their results are in the table.
+# Breaks each stage once: the other stages run, and their results are in the table.
 BROKEN='ncu|compute-sanitizer|nvidia-cuda-mps-control|nvidia-smi|nvcc' call broken 1 again "$pack" --only \
     'test select|ncu base|synccheck optim|together|base bf16 64'
 for part in 'rc 0 +test select' 'rc 9 +sanitizer synccheck optim' 'rc 0 +together 4' 'rc 1 +together 4, MPS' 'rc 9 +ncu base' \
@@ -222,7 +222,7 @@ has "$folder/log/bare.txt" 'rc 0 +attention long cross own'
 has "$folder/log/bare.txt" 'rc 77 +attention long cross wgmma'
 has "$folder/bare/log.txt" '^this GPU has compute capability 8.0, and wgmma needs 9.0'
 
-# Libraries in a place where ablate does not look.
+# NVIDIA's libraries lie in a folder that ablate does not search.
 mkdir -p "$machine/opt/kit-13/odd" && touch "$machine/opt/kit-13/odd/libcublasLt.so.13.1"
 mv "$pack/ablate" "$pack/real"
 cat >"$pack/ablate" <<'SH'
@@ -242,7 +242,7 @@ call rival 0 rival "$pack"
 has "$folder/log/rival.txt" "^PyTorch: $folder/$env/bin/python3"
 has "$folder/log/rival.txt" 'rc 0 +torch decode'
 has "$folder/rival/table.txt" 'torch|bf16-'
-# A test that hangs takes no more than the remaining time.
+# A test that hangs takes no more than the time left.
 printf '#!/bin/sh\nsleep 1000\n' >"$pack/bin/gpu_test_hangs" && chmod +x "$pack/bin/gpu_test_hangs"
 began=$SECONDS
 LIMIT=20 call hangs 1 again "$pack" --only 'test (hangs|select)'
@@ -255,7 +255,8 @@ has "$folder/log/short.txt" 'no time was left for:'
 grep -q 'ncu --csv .*--clock-control none' "$STAND_IN_LOG" ||
     wrong "ncu was not called so that it leaves the clocks alone"
 
-# ---- was every function run? -----------------------------------------------------------------------------------------
+# ---- every function of the scripts has run
+# -----------------------------------------------------------------------------
 for script in gpu.sh gpu_report.sh; do
     while IFS=: read -r line name; do
         awk -v line="$line" 'NR > line && /^}/ {print NR; exit}' "$pack/bench/$script" >"$folder/end"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The code of the plugin guide (an attention and a feed-forward) builds with the guide's commands, passes the check, and
-# gets its rows in a table, here of fewer sentences.
+# Runs the plugin guide: its attention and feed-forward build with its commands, pass the check, and get the rows of its
+# table, trained on fewer sentences.
 set -eu
 program=$1 source=$2
 work=$(mktemp -d)
@@ -16,7 +16,7 @@ block() { awk -v want="$1" '$0 == "```" { on = 0 } on { print } $0 == "```" want
 block c > cosine.c
 small='/^translation.data/a translation.train_pairs = 500\ntranslation.dev_pairs = 50\ntranslation.test_pairs = 50'
 block ini | sed "$small" > cosine.ini
-block sh | sed 's/^ablate run .*/& --no-check/' > commands.sh # the line before it has checked the plugin
+block sh | sed 's/^ablate run .*/& --no-check/' > commands.sh # the guide's line before has checked the plugin
 echo "$(grep -c . cosine.c) lines of C, $(grep -c . commands.sh) commands"
 test "$(grep -c . commands.sh)" = 3
 bash -eu commands.sh > out.txt 2> err.txt || { echo "a command of the guide failed:"; tail -n 30 out.txt err.txt; exit 1

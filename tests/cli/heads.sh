@@ -1,5 +1,5 @@
-# ablate heads: a planted position makes every head attend to the token before, and the figures show it; seeds of a row,
-# rows of an experiment; refusals.
+# ablate heads, with a planted position that makes every head attend to the previous token: the figures show it, also
+# for several seeds and for all rows of an experiment; wrong input is refused.
 source "$(dirname "$0")/common.bash" "$@"
 
 cp "$source/tests/data/previous.c" .
@@ -33,7 +33,7 @@ exits 0 ablate run heads.ini --threads 1 --progress none --no-check
 echo "every head of a run"
 exits 0 ablate heads heads/base@1 --json --plugin-path .
 cp out one.json
-# value ATTENTION KEY: the value of the part's first head
+# value ATTENTION KEY: prints the value of the first head of that attention
 value() { grep "\"attention\":\"$1\"" one.json | head -1 | sed -E "s/.*\"$2\":([^,}]*).*/\1/"; }
 equal "$(grep -c '"run"' one.json)" 6 "heads: 2 of 3 attentions"
 equal "$(value encoder previous_token)" 100 "queries of the encoder that look at the token before"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Images pixel by pixel: training, bits per dimension, given classes, sampling, `data check`, files that are refused.
+# Images modelled pixel by pixel: training, bits per dimension, conditioning on a class, sampling, `data check`, refused
+# files.
 source "$(dirname "$0")/common.bash" "$@"
 
-# idx FILE HEIGHT WIDTH < values, one a line: images; idx FILE < values: labels. All sizes below 256.
+# idx FILE HEIGHT WIDTH < values, one a line: writes images; idx FILE < values: writes labels. All sizes are below 256.
 idx() {
     local file=$1 height=${2:-} width=${3:-} values
     mapfile -t values
@@ -14,7 +15,7 @@ idx() {
     fi >"$file"
     bytes "${values[@]}" >>"$file"
 }
-# 120 images of 3 x 4: a bar of the class in a noisy ground; the class is its row.
+# 120 images of 3 x 4: noise with one bright row, whose number is the class
 mkdir data
 awk 'BEGIN { srand(1); for (i = 0; i < 120; i++) for (y = 0; y < 3; y++) for (x = 0; x < 4; x++)
     print y == i % 3 ? 7 : int(2 * rand()) }' | idx data/bars.idx 3 4

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs of other trainers become an experiment: CSV, JSON lines, event files, W&B's exports, trainer_state.json, lm-eval;
-# docs/import.md's commands work; a file is read as documented, or refused with file, line, column and text.
+# Runs of other trainers become an experiment: CSV, JSON lines, event files, W&B's exports, trainer_state.json, lm-eval.
+# The commands of docs/import.md work; a file is read as documented, or refused with file, line, column and text.
 source "$(dirname "$0")/common.bash" "$@"
 export -f ablate
 export program
@@ -65,7 +65,7 @@ printf '%s\n' '{"doc_id":0,"acc":1.0,"filter":"none"}' '{"doc_id":1,"acc":0.0,"f
     >lm/m/samples_arc_1.jsonl
 exits 0 ablate import lm --as lm --higher-is-better arc/acc
 has err "arc/acc (higher is better; judged)"
-hasnt err "seed " # this seed draws few-shot examples
+hasnt err "seed " # lm-eval's random_seed draws few-shot examples: it is no training seed
 sed 's/"random_seed":7/"random_seed":8/' lm/m/results_1.json >lm/m/results_2.json
 exits 1 ablate import lm --as lm
 has err "found arc/acc of row m, seed 0 twice"
@@ -171,7 +171,7 @@ exits 1 ablate import results.csv --as mine --metric val_acc --failed-as bad
 has err "--failed-as bad: expected a number"
 
 echo "what a referee asks"
-{ # at its best evaluation b is better than a, at its last it is worse
+{ # b is better than a at its best evaluation, and worse at its last one
     echo "row,seed,step,acc,top5"
     for s in 1 2 3; do printf "a,$s,1,0.5,0.8\na,$s,2,0.70$s,0.8\nb,$s,1,0.8,0.8\nb,$s,2,0.60$s,0.8\n"; done
 } >turns.csv

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# `include = FILE`: sections of the other file come first, own keys win, messages name the file and line that hold a key,
-# cycles are refused with both lines, and what the database keeps is one INI that needs no other file.
+# `include = FILE`: sections of the other file come first, and the including file's keys override them. Messages name
+# the file and line that hold a key; cycles are refused with both lines; the database keeps one INI that needs no other
+# file.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir shared
 { tiny base 12 | sed 's/^d_ff = .*/d_ff = 16   # a comment/' && printf '[sweep A]\nheads = 1, 4\n'; } >shared/base.ini
@@ -17,12 +18,12 @@ exits 0 ablate run flat.ini --dry-run
 cp out flat
 exits 0 ablate run mine.ini --dry-run
 equal "$(grep -v '^#' flat)" "$(grep -v '^#' out)" "rows of the flat INI"
-mv shared away # the frozen experiment needs no other file
+mv shared away # the stored experiment needs no other file
 exits 0 ablate run flat.ini --threads 1 --progress none --only base
 equal "$(sql 'SELECT count(*) FROM run WHERE status = "done"')" 1 "runs done"
 exits 0 ablate replay "mine/base@1" --step 1
 
-refuses() { # TEXT: `run x.ini` ends with code 2 and says it
+refuses() { # TEXT: `run x.ini` ends with code 2 and prints TEXT
     exits 2 ablate run x.ini --dry-run
     has err "$1"
 }
@@ -41,7 +42,7 @@ printf '[base]\nheads = 2\n' >y.ini && printf 'include = y.ini\n[base]\nheads = 
 for k in 1 2 3 4; do printf 'include = z%s.ini\ninclude = z%s.ini\n' $((k + 1)) $((k + 1)) >z$k.ini; done
 printf '[base]\nsteps = 6\nd_ff = 16\n' >z5.ini
 printf 'include = y.ini\ninclude = z1.ini\n[base]\nd_ff = 24\n' >x.ini
-printf 'include = z5.ini\n[base]\nheads = 2\n' >y.ini # a file named twice is read once
+printf 'include = z5.ini\n[base]\nheads = 2\n' >y.ini # a file that is included twice is read once
 exits 0 ablate run x.ini --dry-run -s task=sequence
 for line in 'steps = 6' 'heads = 2' 'd_ff = 24'; do has out "$line"; done
 for k in $(seq 300); do echo "include = nowhere$k.ini"; done >x.ini

@@ -1,4 +1,5 @@
-# ablate attention and ablate heads of models without a softmax over keys: each names the kind of its weights.
+# ablate attention and ablate heads for layers without a softmax over keys: each output names how its weights were
+# measured.
 source "$(dirname "$0")/common.bash" "$@"
 { tiny look 20 && cat <<'INI'; } >look.ini
 [variant linear]
@@ -33,7 +34,7 @@ has err 'decoder self-attention, layers 1 to 1: influence |d output / d value|'
 has err 'decoder self-attention, layers 2 to 2: weights of the softmax'
 
 echo "heads"
-# value HEAD KEY: the value of an attention's first head
+# value HEAD KEY: prints the value of head 1 of attention HEAD
 value() { grep "\"attention\":\"$1\"" one.json | head -1 | sed -E "s/.*\"$2\":([^,}]*).*/\1/"; }
 for row in linear recurrent; do
     exits 0 ablate heads "look/$row@1" --json --sentences 20

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An installed copy in its own folder: all files are there, the program finds its plugins and the published tables, and
-# a plugin compiles with the flags of pkg-config.
+# An installed copy in a folder of its own: all files are there, the program finds its plugins and the published tables,
+# and a plugin compiles with the flags that pkg-config gives.
 source "$(dirname "$0")/common.bash" "$@"
 build=$(dirname "$program")
 at=$work/usr
@@ -14,7 +14,7 @@ for file in bin/ablate include/ab_plugin.h include/ab_host.h include/ab_task.h \
     checks=$((checks + 1))
     [ -s "$at/$file" ] || wrong "$file is missing"
 done
-names() { # MINOR: the newer functions that the header offers to a plugin for hosts of that minor version
+names() { # MINOR: prints those newer functions that the header declares if AB_TARGET_MINOR is MINOR
     echo '#include "ab_plugin.h"' | cc -E -dM -DAB_TARGET_MINOR="$1" -I "$at/include" - |
         grep -oE ' ab_(window|running_sum)\(' | sort | tr -d ' \n' || true
 }
@@ -35,7 +35,7 @@ if command -v pkg-config >/dev/null && command -v cc >/dev/null; then
         -o mine.so
     exits 0 ablate check ./mine.so
 fi
-# a build folder that is not in the checkout has a link to it (CMakeLists.txt)
+# A build folder outside the checkout has a link to the checkout (CMakeLists.txt makes it).
 mkdir elsewhere
 cp "$build/ablate" elsewhere
 ln -s "$build/plugins" elsewhere/plugins

@@ -9,8 +9,8 @@ sed -i 's/^save_every.*/save_every = 1400/; s/^eval_every.*/eval_every = 300/' l
 tiny stuck 1000 >stuck.ini
 printf 'gradient_accumulation = 60000\n' >>stuck.ini # one update takes minutes
 
-# start SPEC...: the host in its own process group, as from a terminal. The output files are emptied first, so that text
-# in them shows that this host runs and has its process group and handlers.
+# start SPEC...: starts the host in its own process group, as a terminal does. The output files are emptied first, so
+# that text in them shows that this host runs and has its process group and handlers.
 start() {
     : >out
     : >err
@@ -18,7 +18,7 @@ start() {
     host=$!
 }
 ctrl_c() { kill -INT -- "-$host"; }
-# ends CODE SECONDS WHAT: the host's exit code, in time.
+# ends CODE SECONDS WHAT: waits until the host ends, and checks its exit code.
 ended() { ! [ -d "/proc/$host" ] || grep -q '^State:.Z' "/proc/$host/status"; }
 ends() {
     wait_for "$2" ended || wrong "$3: still there after $2 s"
@@ -113,7 +113,7 @@ start stuck.ini
 again() { [ "$(sql "SELECT count(*) FROM run WHERE status='running'")" = 1 ]; }
 wait_for 30 again
 worker=$(leftovers)
-kill -STOP $worker # nothing but SIGKILL ends it now
+kill -STOP $worker # a stopped process ends by SIGKILL only
 for i in 1 2; do ctrl_c && sleep 0.4; done
 checks=$((checks + 1))
 ended && wrong "two Ctrl-C ended a worker that was stopped: $(cat err)"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # kill -9 of the worker, the host, or both, at random points of a sweep: repeating the command finishes the missing
-# runs, loses and duplicates nothing, and gives the numbers of an undisturbed sweep. 15 kills; 50 in `ablate test
-# --all`; ABLATE_TEST_KILLS=N for N. ABLATE_TEST_HOSTS=N: N hosts on the sweep at the same time.
+# runs, loses and duplicates nothing, and gives the numbers of an undisturbed sweep. ABLATE_TEST_KILLS=N: N kills [15;
+# `ablate test --all`: 50]. ABLATE_TEST_HOSTS=N: N hosts work on the sweep at the same time.
 source "$(dirname "$0")/common.bash" "$@"
 kills=15
 [ -z "${ABLATE_TEST_LONG-}" ] || kills=50
@@ -18,7 +18,7 @@ sweep=(run spec.ini --seeds 1..$((2 * hosts)) --threads 1 --progress plain)
 
 ABLATE_HOME=$work/calm exits 0 ablate "${sweep[@]}" --db calm.db
 
-# Prints a host's worker, or nothing: its child that runs our program.
+# Prints the process of a host's worker, or nothing if it has none.
 worker_of() {
     local p line
     for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
@@ -31,7 +31,7 @@ alive() { [ -d "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/nu
 host=() done_times=0 n=0 n_worker=0 n_host=0 n_both=0
 for ((h = 0; h < hosts; h++)); do host+=(0); done
 again=()
-# Handles the end of host number $1.
+# Handles the end of host number $1: decides which command starts it again.
 ended() {
     local code=0
     wait "${host[$1]}" 2>/dev/null || code=$?
@@ -42,7 +42,7 @@ ended() {
     *) wrong "the sweep ended with $code" && tail -5 err.txt && finish ;;
     esac
 }
-shoot() { # PID...: true when the first was there
+shoot() { # PID...: kills all; succeeds if the first one was alive
     local first=$1 hit=1
     alive "$first" && kill -9 "$first" 2>/dev/null && hit=0
     shift
@@ -61,7 +61,7 @@ while [ $n -lt $kills ]; do
     h=$((RANDOM % ${#host[@]})) one=${host[h]}
     alive "$one" || continue
     worker=$(worker_of "$one")
-    [ -n "$worker" ] || [ $((RANDOM % 8)) = 0 ] || [ $hosts = 1 ] || continue # mostly shoot hosts that train
+    [ -n "$worker" ] || [ $((RANDOM % 8)) = 0 ] || [ $hosts = 1 ] || continue # mostly kills hosts that are training
     case $((RANDOM % 4))$worker in
     0?*) shoot $worker && n_worker=$((n_worker + 1)) n=$((n + 1)) ;;
     1*) shoot "$one" && n_host=$((n_host + 1)) n=$((n + 1)) && ended $h ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The launcher builds the program for every command, and after it the CUDA module for commands that may use a GPU, if
-# one is found or ABLATE_CUDA=ON. Stand-ins for cmake and ninja print their arguments.
+# The launcher ./ablate builds the program before it runs any command, and then the CUDA module for commands that may
+# use a GPU, if it finds one or ABLATE_CUDA=ON. Stand-ins for cmake and ninja print their arguments.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir -p clone/build tools
 cp "$source/ablate" clone/ablate
@@ -32,7 +32,7 @@ for package; do echo "install ok installed $package"; done
 SH2
 export PATH=$work/tools:$PATH
 unset ABLATE_CMAKE
-launched() { # EXPECTED COMMAND...: what was built and run, in one line
+launched() { # EXPECTED COMMAND...: runs the launcher; EXPECTED lists what was built and run, in one line
     local expected=$1
     shift
     rm -f log
@@ -62,7 +62,7 @@ GPU=1 NO_NVCC=1 launched "built product,ran run a.ini," run a.ini
 rm -rf clone/build
 [ -e /dev/nvidiactl ] || launched "built product,ran run a.ini," run a.ini
 
-# without root and sudo: packages that are missing are unpacked in the build folder, and their programs come first
+# Without root and sudo, missing packages are unpacked in the build folder, and their programs come first on PATH.
 tool id <<'SH2'
 #!/usr/bin/env bash
 echo 1000
@@ -100,10 +100,11 @@ has <("$taken/bin/cc" mine.c) "-idirafter $taken/usr/include/x86_64-linux-gnu"
 equal "$(readlink "$taken/usr/lib/x86_64-linux-gnu/libz.so")" /usr/lib/x86_64-linux-gnu/libz.so.1 \
     "a link to an installed library"
 launched "built product,ran table a," table a
-printf '#!/bin/sh\nexec /elsewhere/usr/bin/gcc\n' >"$taken/bin/gcc" # as in a moved clone
+# the path of another folder, as after moving the clone
+printf '#!/bin/sh\nexec /elsewhere/usr/bin/gcc\n' >"$taken/bin/gcc"
 launched "apt update,apt install,apt gcc,unpacked gcc_1.deb,built product,ran table a," table a
 
-# the graph of the real build: nvcc compiles nothing for the program, nor for the tests of the short suite
+# The real build's graph: neither the program nor the tests of the short suite need nvcc.
 build=$(dirname "$program")
 if command -v ninja >/dev/null && [ -e "$build/build.ninja" ] &&
     ! grep -qx ABLATE_CUDA:STRING=ON "$build/CMakeCache.txt"; then

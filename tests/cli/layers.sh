@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `ablate bench layers` confirms Table 1: how FLOPs and the longest chain grow with the length.
+# `ablate bench layers` confirms Table 1 of the paper: how FLOPs and the longest chain of operations grow with the
+# length.
 source "$(dirname "$0")/common.bash" "$@"
 
 exits 0 ablate bench layers --plugin scaled_dot --plugin recurrent --plugin convolutional --plugin restricted --plugin \
@@ -8,9 +9,9 @@ exits 0 ablate bench layers --plugin scaled_dot --plugin recurrent --plugin conv
 cp out layers.jsonl
 equal "$(wc -l <layers.jsonl)" 15 "lines"
 
-# field LAYER N KEY
+# field LAYER N KEY: prints that figure of the layer at length N
 field() { sed -n "s/.*\"layer\":\"$1\".*\"n\":$2,.*\"$3\":\([0-9.]*\).*/\1/p" layers.jsonl; }
-# grows LAYER KEY LEAST MOST: the exponent of n from 64 to 128 tokens
+# grows LAYER KEY LEAST MOST: the figure grows with n^e from 64 to 128 tokens, LEAST <= e <= MOST
 grows() {
     local found
     found=$(awk -v a="$(field "$1" 64 "$2")" -v b="$(field "$1" 128 "$2")" 'BEGIN {printf "%.3f", log(b / a) / log(2)}')
@@ -35,7 +36,7 @@ has err "no_such_layer"
 exits 0 ablate bench layers --plugin linear --length 16 --length 32 --seconds 0.001
 has out "linear "
 
-# the decoder's layer has one recurrence, the encoder's another one from the end
+# A decoder's layer scans once; an encoder's scans a second time, from the end.
 for role in encoder decoder; do
     exits 0 ablate bench layers --plugin delta_net --role $role --length 64 --seconds 0.001 --profile --json
     has err "DELTA_SCAN"
@@ -59,7 +60,7 @@ has out "32 sentences of n tokens each"
 exits 1 ablate bench layers --into mixers --sentences 2 --length 16
 has err "--sentences cannot be combined with --into"
 
-# settings of plugins; lengths beyond a table are refused; memory ends a row early
+# Settings of plugins apply; lengths beyond a position table are refused; a row ends early when memory is full.
 exits 0 ablate bench layers --plugin convolutional --plugin synthesizer -s convolutional.separable=true -s \
     synthesizer.max_len=64 --length 32 --length 64 --seconds 0.001
 has out "synthesizer "
@@ -70,11 +71,11 @@ has err "-s lstm.width=8: expected a parameter of a measured plugin"
 exits 0 ablate bench layers --plugin additive --length 64 --length 1024 --memory 16 --seconds 0.001 --json
 equal "$(wc -l <out)" 1 "lines that fit in 16 MB"
 
-# an attention and a schedule of one name in one run
+# An attention and a schedule share a name in one run.
 { tiny linear 4 | sed 's/^schedule = .*/schedule = linear/' && printf 'attention_encoder = linear\n'; } >linear.ini
 exits 0 ablate run linear.ini
 
-# --into: figures and curves beside the runs of an experiment
+# --into stores figures and curves in an experiment, beside its runs.
 { tiny mixers 4 && printf '[variant gru]\nattention_encoder = recurrent\n'; } >mixers.ini
 exits 0 ablate run mixers.ini
 exits 1 ablate bench layers --into nothing --length 16

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# --workers auto: a seed's longest run starts first, cores that no run waits for go to the runs under way, and a run's
-# numbers are the same with any number of threads.
+# --workers auto: a seed's longest run starts first; cores that no queued run needs go to the runs that train; a run's
+# numbers do not depend on its number of threads.
 source "$(dirname "$0")/common.bash" "$@"
-unset OMP_NUM_THREADS # nproc obeys it
+unset OMP_NUM_THREADS # otherwise nproc would print this number
 [ "$(nproc)" -ge 2 ] || { echo "skipped: found one core, where nothing can be lent"; exit 77; }
 
-spec() { # NAME STEPS: large enough that its kernels share their work
+spec() { # NAME STEPS: a model large enough that its kernels use several threads
     cat <<INI
 [experiment]
 name = $1

@@ -1,4 +1,4 @@
-# ablate list: plugins, devices, keys, corpora; what belongs to another of them is refused.
+# ablate list: plugins, devices, keys and corpora; an option of one of these lists is refused for the others.
 source "$(dirname "$0")/common.bash" "$@"
 ABLATE_DATA=. exits 0 ablate list corpora
 has out "multi30k "

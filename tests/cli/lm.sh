@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A language model of a small text: training, bits per byte, resuming after a kill with the same bits, sampling; and the
+# A language model of a small text: training, bits per byte, the same bits after a kill and resuming, sampling. Also the
 # task recall.
 source "$(dirname "$0")/common.bash" "$@"
 
@@ -51,7 +51,7 @@ exits 0 ablate run lm.ini --threads 1 --progress none --db units.db -s lm.unit=b
 has out bits_per_byte
 
 sed 's/ /   /g; s/^./ &/; s/$/ /' texts/dev.txt >texts/blanks.txt # as the Penn Treebank's text
-{ printf '\357\273\277' && cat texts/dev.txt; } >texts/marked.txt # by an editor of Windows
+{ printf '\357\273\277' && cat texts/dev.txt; } >texts/marked.txt # a byte order mark, as Windows editors write it
 for dev in dev blanks marked; do
     exits 0 ablate run lm.ini --threads 1 --progress none --db $dev.db -s lm.unit=word -s lm.dev=$dev.txt -s steps=20
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `ablate export` of a model: by file and by run, the files of each format, refusals, and models told apart from
-# experiments.
+# `ablate export` of a model, by file and by run: each format's files, refusals, and names that are a model or an
+# experiment.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny out 4 >out.ini

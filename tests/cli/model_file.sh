@@ -7,7 +7,7 @@ tiny made 10 >made.ini
 exits 0 ablate run made.ini --threads 1 --progress none
 model=$(ls home/runs/made/*/model.safetensors)
 
-# change MODEL OUT PERL: the file with its header (as Perl's $_) changed.
+# change MODEL OUT PERL: copies the model; PERL edits its header, which is $_.
 change() {
     perl -e 'local $/; open F, "<:raw", $ARGV[0] or die; my $all = <F>; my $n = unpack "Q<", $all; $_ = substr $all, 8, $n;
         my $data = substr $all, 8 + $n; my $was = $_; eval $ARGV[2]; die $@ if $@; die "nothing changed\n" if $_ eq $was;
@@ -40,7 +40,8 @@ for key in attention attention_encoder attention_decoder attention_cross positio
         done
     done
 done
-exits 0 ablate attention --text s0001 -o page.html --model hostile.safetensors # this command does not need the task
+# attention, unlike translate, does not open the task
+exits 0 ablate attention --text s0001 -o page.html --model hostile.safetensors
 change "$model" hostile.safetensors \
     "s{\\\\\"plugin_path\\\\\":\\\\\"\\\\\"}{\\\\\"plugin_path\\\\\":\\\\\"$work/hostile\\\\\"}"
 exits 0 ablate translate --model hostile.safetensors <<<s0001

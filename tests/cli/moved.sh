@@ -1,5 +1,5 @@
-# A database and its folder of runs move and are copied: files that it names are found in its own folder, and none
-# elsewhere is changed.
+# A database and its folder of runs can be moved or copied: each database uses the files in its own folder, and no
+# command changes those of another copy.
 source "$(dirname "$0")/common.bash" "$@"
 unset ABLATE_DB
 
@@ -63,13 +63,13 @@ echo "rows that start from a run, or have one as teacher, stay done and go on wh
 tiny first 40 >first.ini
 exits 0 ablate run first.ini "${fast[@]}" --db c/x.db
 file=$(cd c/x.db.runs && echo first/*-s1-g0/model.safetensors)
-# started NAME STEPS FIRST: rows that name the run `first` in this way
+# started NAME STEPS FIRST: prints an INI whose rows start from, or are taught by, the run FIRST
 started() {
     tiny "$1" "$2" && printf 'keep_states = 2\nstart_from = %s\n' "$3"
     printf '[variant taught]\nstart_from =\nhead = distillation\nteacher = %s\n' "$3"
 }
 started named 20 first/base@1 >named.ini
-started path 20 "$PWD/c/x.db.runs/$file" >path.ini # as earlier versions stored it
+started path 20 "$PWD/c/x.db.runs/$file" >path.ini # earlier versions stored a path
 for ini in named path; do exits 0 ablate run $ini.ini "${fast[@]}" --db c/x.db; done
 started stopped 200000 "$PWD/c/x.db.runs/$file" >stopped.ini
 "$program" run stopped.ini --only base "${fast[@]}" --db c/x.db >out 2>err &

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# A database of more than 32 MB, which is not checked whole when it is opened, holds NULL where no NULL can be: in one
-# column after another. Every command gives its usual output, or ends with a message that names the table and the
-# column, and the exit code 1; none crashes, and none leaves out what it usually shows. Tables on which every command
-# depends (experiments, rows, runs, metrics, parameters) are checked at the opening in a database of any size. All
-# columns and commands with ABLATE_TEST_WHOLE (tests/reliability.sh whole); four commands for each column in `ablate
-# test --all`, else one.
+# NULL in columns that never hold NULL, one column after another, in a database of more than 32 MB, which is not checked
+# whole when it is opened. Each command gives its usual output, or ends with exit code 1 and a message that names table
+# and column; none crashes, none omits anything. Tables that every command needs (experiments, rows, runs, metrics,
+# parameters) are checked whenever a database is opened. Each column meets one command; four in `ablate test --all`; all
+# with ABLATE_TEST_WHOLE (tests/reliability.sh whole).
 source "$(dirname "$0")/common.bash" "$@"
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
 { tiny holes 12 && printf '[sweep A]\nheads = 1, 4\n[variant b]\nd_ff = 16\n'; } >holes.ini
@@ -14,7 +13,7 @@ exits 0 ablate table holes
 sqlite3 results.db "PRAGMA journal_mode=DELETE; PRAGMA page_size=65536; INSERT INTO blob VALUES('padding', zeroblob(33<<20));
     INSERT INTO alias SELECT id,'twin','',99,'twin',NULL FROM variant WHERE name='b';
     INSERT INTO trial SELECT id,'b',0,0,'{}',1,12,'PPL',2.0,1.0,1.0,'chosen' FROM experiment; VACUUM" >/dev/null
-cp --sparse=always results.db whole.db && rm -f results.db* # large pages: copies skip the zeros
+cp --sparse=always results.db whole.db && rm -f results.db* # large pages: cp --sparse skips the zeros in them
 cp -a home/runs whole-runs
 checks=$((checks + 1))
 [ "$(stat -c %s whole.db)" -gt $((32 << 20)) ] || wrong "the database is checked whole: $(stat -c %s whole.db) bytes"
@@ -23,7 +22,7 @@ commands=("table holes" "table holes --stats full --json" "ls" "ls holes" "show 
     "record holes again.json"
     "export holes -o tables" "log holes/base@1" "plot holes -o plot.svg"
     "run holes.ini --threads 1 --progress none --seeds 1..3")
-say() { # COMMAND: its output, files and exit code, as a text
+say() { # COMMAND: prints its output, files and exit code
     local code=0
     rm -rf page.html again.json tables plot.svg home/runs
     cp -a whole-runs home/runs # `run` may train again, and writes another log then
@@ -35,14 +34,14 @@ say() { # COMMAND: its output, files and exit code, as a text
 for k in "${!commands[@]}"; do
     cp whole.db results.db
     say "${commands[k]}" >usual-"$k"
-    say "${commands[k]}" >again-"$k" # some outputs differ between calls anyway
+    say "${commands[k]}" >again-"$k" # finds commands whose output differs between calls
     diff usual-"$k" again-"$k" >/dev/null || echo "${commands[k]}" >>varies
     rm -f results.db*
 done
 
-# hollow TABLE COLUMN: results.db with NULL in that column of one row. "kept": the table's text still forbids it, as in
-# a damaged file; else it does not, so that SQLite cannot notice. A table that is checked at the opening then counts as
-# a stranger's instead of as damaged, and its rows may differ.
+# hollow TABLE COLUMN KEY STATE: results.db with NULL in that column of one row. STATE kept: the schema still has NOT
+# NULL, as in a damaged file; free: it has not, so that SQLite cannot notice. The program treats a table that is checked
+# when opened as foreign then instead of as damaged, and its rows may differ.
 hollow() {
     local text
     cp whole.db results.db
@@ -57,7 +56,7 @@ hollow() {
         sqlite3 results.db "PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql='$text' WHERE name='$1'"
 }
 
-every=16 # one more than the number of commands, so that the next column gets the next command
+every=16 # one more than the number of commands: the next column meets the next command
 [ -z "${ABLATE_TEST_LONG-}" ] || every=4
 [ -z "${ABLATE_TEST_WHOLE-}" ] || every=1
 checked=" experiment variant alias metric param run "

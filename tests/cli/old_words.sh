@@ -1,6 +1,6 @@
-# Messages about removed commands and options name a replacement, which exists.
+# Messages about removed commands and options name a replacement, and the replacement exists.
 source "$(dirname "$0")/common.bash" "$@"
-answered() { # OLD WORDS... -- NEW COMMAND [OPTION]
+answered() { # OLD WORDS... -- NEW COMMAND [OPTION]: the removed words are refused, and the message names the new ones
     local old=()
     while [ "$1" != -- ]; do old+=("$1") && shift; done
     exits 2 ablate "${old[@]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Older runs, of rows whose settings have changed: counted, listed, shown again, removed. `rm` removes what it lists; a
-# copy of a database leaves the original's files alone; two plugins of one name.
+# Runs of rows whose settings have changed since: counted, listed, shown, used again, removed. `rm` removes what it
+# lists; a copy of a database leaves the original's files alone; two plugins may share a name.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress plain)
 
@@ -34,7 +34,7 @@ equal "$(sql "SELECT change FROM variant WHERE name='A/heads=1~1'")" '"d_k = 16,
     "what the row shown again changes"
 exits 0 ablate run ti.ini -s steps=8 "${fast[@]}"
 has out "2 older runs"
-exits 0 ablate run ti.ini "${fast[@]}" # the first settings return: nothing is trained
+exits 0 ablate run ti.ini "${fast[@]}" # with the first settings again, nothing is trained
 equal "$(sql "SELECT quote(value) FROM results WHERE variant='base' AND metric='PPL'")" "$first" \
     "result under the first settings"
 equal "$(ls home/runs/ti | wc -l)" 4 "folders of four runs"
@@ -116,7 +116,7 @@ if command -v sqlite3 >/dev/null; then
     exits 0 ablate run defaults.ini "${fast[@]}" --db other.db
     sqlite3 other.db "UPDATE variant SET config_hash='0123'||substr(config_hash,5),
         config_json=json_set(config_json,'\$.label_smoothing',0.25) WHERE name='base'"
-    exits 0 ablate run defaults.ini -s steps=7 "${fast[@]}" --db other.db # other settings were asked for
+    exits 0 ablate run defaults.ini -s steps=7 "${fast[@]}" --db other.db # other settings than those stored
 
     echo "nor does it search or match again; what these find is no other default"
     { tiny tuned 6 | sed 's/^lr = .*/lr = tune(0.002 .. 0.01, 2)/' && printf '[sweep A]\nheads = 1\n'; } >tuned.ini

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Data in the forms that users have: folders, tables, two files, one text, one file of trees, each perhaps with .gz;
-# parts that are split off; refusals.
+# Corpora in the forms that users have: folders, tables, two files, one text, one file of trees, each perhaps with .gz;
+# splits drawn from one file; refusals.
 source "$(dirname "$0")/common.bash" "$@"
 
 words=(ein hund sieht die katze und das haus rot blau geht kommt)
@@ -27,7 +27,8 @@ mkdir part && cp all.en part/train.en && cp all.de part/train.de && sed -n 1,20p
     sed -n 1,20p all.de >part/val.de
 cp pairs plain.tsv
 { printf 'EN\tDE\n'; cat pairs; } >header.tsv
-{ printf '\357\273\277source\tid\ttarget\n'; awk -F'\t' '{ print $1 "\t" NR "\t" $2 }' pairs; } >marked.tsv # by a spreadsheet
+# a byte order mark and further columns, as a spreadsheet writes them
+{ printf '\357\273\277source\tid\ttarget\n'; awk -F'\t' '{ print $1 "\t" NR "\t" $2 }' pairs; } >marked.tsv
 cp marked.tsv c++.tsv
 awk -F'\t' 'BEGIN { print "target\tid\tsource" } { print $2 "\t" NR "\t" $1 }' pairs | gzip >turned.tsv.gz
 

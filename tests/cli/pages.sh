@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# experiments/FOLDER/NAME.md equals the output of `ablate table` for the record and NAME.ini's head comment. Its prose
-# has at most 150 words, names the split of its figures, and repeats no interval or "mean ± sd" that its table lacks.
-# The charts of docs/ equal those that `ablate plot` draws from the records. ABLATE_WRITE=1 writes pages and charts anew.
+# experiments/FOLDER/NAME.md equals the output of `ablate table` for the record and the comment at the head of NAME.ini.
+# That comment has at most 150 words, names the split of its figures, and its intervals and "mean ± sd" stand in the
+# table. The charts of docs/ equal those that `ablate plot` draws from the records. ABLATE_WRITE=1 writes pages and
+# charts anew.
 source "$(dirname "$0")/common.bash" "$@"
 
-# The record's timings are of an older program.
+# Omits timings, which an older version of the program measured.
 declare -A only=([table1]="--metric reach --metric acc --metric PPL")
 
 figures() { grep -oE '[0-9.]+ ± [0-9.]+|\[[^][]*, [^][]*\]' | sed -E 's/^\[(.*), (.*)\]$/\1 .. \2/' || true; }
 
-# prose FILE.ini: its head comment without commands.
+# prose FILE.ini: prints its head comment without commands.
 prose() { awk '!/^#/ { exit } !/^#    / { sub(/^# ?/, ""); print }' "$1"; }
 check_prose() {
     local name=$1 ini=$2 page=$3 figure
@@ -21,7 +22,7 @@ check_prose() {
     done < <(prose "$ini" | figures)
 }
 
-# Without ABLATE_TEST_LONG the largest records are left to `ablate test --all`.
+# Without ABLATE_TEST_LONG the largest records are skipped; `ablate test --all` checks them.
 large=
 [ -n "${ABLATE_TEST_LONG-}${ABLATE_WRITE-}" ] || large=$(ls -S "$source"/experiments/recorded/*.json* | head -14)
 n=0
@@ -47,7 +48,7 @@ for ini in "$source"/experiments/*/*.ini; do
     equal "${row##*[?.] | }" "$hours |" "hours of $folder/$name in experiments/README.md"
 done
 
-# A table states what its design cannot show, and no margin for a metric that it leaves out.
+# A table states what its design cannot show. It names no margin for a metric that it leaves out.
 exits 0 ablate table mad.recorded --db none.db
 has out "259 at Holm's first step over 102 rows"
 has out "more than 100 % cannot be"
@@ -65,7 +66,7 @@ done
 has table3-core.svg "PPL (dev), change in % against base's"
 has modifications.svg "(test), less base's"
 
-# Errors are reported.
+# Mistakes in a head comment are reported.
 printf '# Is 9.9 ± 0.1 BLEU of test right?\n#\n# **Does not show** it.\n[experiment]\n' >stale.ini
 printf '| base | 8.8 ± 0.1 |\n' >stale.md
 (check_prose stale stale.ini stale.md) >said

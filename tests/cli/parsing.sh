@@ -59,7 +59,8 @@ fail() { echo "$*"; exit 1; }
 fail "the sweep failed"; }
 cat table.txt
 
-# The grammar is learned, and every output under constraints is a tree; without them, the counts of routes add up.
+# The grammar is learned. With constraints every output is a tree; without them, the counts of well-formed and repaired
+# outputs add up.
 first_number() { awk -v name="$1" \
     'index($0, name) == 1 { s = substr($0, length(name) + 1); split(s, f, " "); print f[1]; exit }' show.txt; }
 for row in base:60 labels:40 xx:25 in_order:60 free:0; do
@@ -74,7 +75,8 @@ for row in base:60 labels:40 xx:25 in_order:60 free:0; do
 done
 test "$(first_number outputs_again)" -gt 0 || fail "free: 15 updates gave trees only"
 
-# ablate parse: one output line per input line, in order; empty, very long, tagged, unknown words, no line end.
+# ablate parse prints one line per input line, in order: also for lines that are empty, very long, tagged or not ended,
+# and for unknown words.
 {
     printf 'the dog sees a cat .\n\nAnn_NNP likes_VBZ Bob_NNP ._.\n'
     printf 'the dog %.0s' $(seq 60)
@@ -84,7 +86,7 @@ for row in base labels free; do
     "$program" parse --run toy/$row --beam-size 2 --threads 1 < in.txt > out.txt 2> parse.err || { cat parse.err
     fail "parse failed"; }
     test "$(wc -l < out.txt)" = 7 || { cat out.txt; fail "$row: not a line a line"; }
-    # the words, read off the trees, are the input's
+    # the leaves of the trees are the words of the input
     sed -E 's/\([^ ()]+ ([^ ()]+)\)/\1/g; s/\([^ ()]+ ?//g; s/\)//g; s/ +/ /g; s/^ //; s/ $//' out.txt > words.txt
     sed -E 's/_[A-Z.]+//g; s/\(/-LRB-/g; s/\)/-RRB-/g; s/\xe2\x96\x81/_/g; s/^ +//; s/ +$//' in.txt > expected.txt
     echo >> expected.txt
@@ -93,7 +95,7 @@ done
 grep -q '(NNP Ann)' out.txt || fail "given tags are lost"
 test -z "$(sed -n 2p out.txt)$(sed -n 5p out.txt)" || fail "an empty line has a tree"
 
-# Expects the run's score from parse and score f1 of its model.
+# Expects that `parse` and `score f1` with the run's model give the run's score.
 tr -d '\n' < data/toy/test.ptb | sed -E 's/\( \(S /\n(TOP (S /g' | sed 1d |
     sed -E 's/\(S \(NP \(-NONE- \*\)\)\)//g; $a\' > gold.txt
 sed -E 's/\(([^ ()]+) ([^ ()]+)\)/\2_\1/g; s/\([^ ()]* ?//g; s/\)//g; s/ +/ /g; s/^ //' gold.txt > typed.txt
@@ -105,7 +107,7 @@ for row in base labels; do
         '/FMeasure|F1/ { for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+$/ && $i - f1 < 0.01 && f1 - $i < 0.01) ok = 1 } END { exit !ok }' score.txt ||
         { cat score.txt; fail "$row: the run has F1 $(first_number F1)"; }
 done
-# A line beyond the model's reach gets a flat tree and a warning; the others have their trees.
+# A line longer than the model allows gets a flat tree and a warning; the other lines get their trees.
 "$program" parse --run toy/short --beam-size 2 --threads 1 < in.txt > out.txt 2> short.err &&
     fail "a line that is too long was parsed"
 grep -qF 'ablate parse: line 4: printed a flat tree: learned.max_len = 150: expected at least 181, because outputs may be max_extra_tokens = 60' \
@@ -160,7 +162,7 @@ fail "a dry run of table4-wsj does not say what is missing"; }
     fail "table4-wsj without a treebank"
 grep -q 'LDC99T42' said.txt || { cat said.txt; fail "table4-wsj does not say what is missing"; }
 
-# A treebank that needs no files.
+# The task grammar needs no files.
 ABLATE_DATA=/nowhere "$program" run "$source/experiments/parsing/parsing-quick.ini" --seeds 1 -s steps=3 -s warmup=2 -s \
     eval_every=3 -s save_every=3 -s max_extra_tokens=20 \
     -s parsing.train_trees=300 --threads 1 --progress none > table.txt 2> run.err || { cat run.err

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ablate patch: activations of one sentence put into the run of another. A sentence patched with itself changes nothing,
-# nor does a place that is the same in both, or that the target does not depend on.
+# ablate patch: copies activations of one sentence's forward pass into another's. Nothing changes if both sentences are
+# equal, or if the activation is equal in both, or if the output does not depend on it.
 # fault: patch|start|patch faults/base --from "s0001 s0002" --to "s0002 s0002" --threads 1|
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress none)

@@ -1,4 +1,4 @@
-# ablate plot, export and attention: the page and single figures of a small trained model; refusals.
+# ablate plot, export and attention: the page and the figures of a small trained model; refusals.
 source "$(dirname "$0")/common.bash" "$@"
 { tiny look 40 && printf '[sweep A]\nheads = 1, 2, 4\n'; } >look.ini
 exits 0 ablate run look.ini --progress none
@@ -35,7 +35,7 @@ echo "report"
     } >names.ini
 exits 0 ablate run names.ini --progress none --db names.db
 exits 0 ablate report names -o report.html --db names.db
-# Each query is a medium, a feature in parentheses, or the two joined by "and": a browser ignores others without a word.
+# Each media query is a medium, a feature in parentheses, or both joined by "and": browsers silently ignore others.
 equal "$(grep -o '@media[^{]*' report.html |
     grep -vxE '@media ?((screen|print)|((screen and )?\([a-z-]+: ?[a-z0-9]+\)( and \([a-z-]+: ?[a-z0-9]+\))*))')" "" \
     "media queries that no browser takes"
@@ -43,7 +43,7 @@ has report.html '@media screen and (prefers-color-scheme:dark){'
 hasnt report.html '…'
 sed -n '/id="curves"/,/id="cost"/p' report.html >curves.html
 for name in $(sql "SELECT replace(name, ' ', '&') FROM variant WHERE NOT is_base" names.db | sed 's|^long/||'); do
-    has curves.html ">${name//&/ }</text>" # whole, in the legend
+    has curves.html ">${name//&/ }</text>" # the legend does not shorten the name
 done
 
 echo "plot"
@@ -84,7 +84,7 @@ if command -v gnuplot >/dev/null; then
 else
     echo "skipped: no gnuplot here"
 fi
-exits 0 env PATH=/nonexistent "$program" plot look --over heads -o heads.png # no other program
+exits 0 env PATH=/nonexistent "$program" plot look --over heads -o heads.png # needs no other program
 equal "$(head -c 4 heads.png | tail -c 3)" PNG "magic of a PNG"
 exits 1 ablate plot look --over heds -o x.svg
 has err '--over heds: no row of look changes it; there are: heads, step, params, flops, time'

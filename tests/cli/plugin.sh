@@ -99,7 +99,7 @@ equal "$(sql "SELECT v.name||' '||(value>1e-4) FROM tag t JOIN run r ON r.id=t.r
     experiment e ON e.id=v.experiment_id WHERE tag='future_seen' AND e.name='leaks' ORDER BY v.name" |
         tr '\n' ' ')" "base 0 leaky 1 " \
     "what the trained models see"
-# one that leaks only in large batches of training
+# This plugin leaks only in training, with large batches.
 sed -e 's/"leaks"/"slips"/' -e 's/if (ab_info(c)->d_ff != 32) .*/ab_t all = ab_mul_scalar(c, ab_sum_axis(c, s, -1), 0.1);/' \
     -e 's/^    return ab_output/    if (ab_info(c)->training \&\& ab_dim(c, s, 0) > 4) s = ab_add(c, s, ab_mul(c, s, all));\n    s = ab_mask(c, s);\n&/' \
     leaks.c >slips.c
@@ -201,7 +201,7 @@ exits 2 ablate list plugins ./kills.so
 has err "kills.so: cannot be opened: died by signal 6 (Aborted) while it was opened"
 exits 2 ablate run byname.ini -s attention=./kills.so
 has err "died by signal 6"
-head -c 9000 far/plugins/softer.so >short.so # cut: touching the rest is SIGBUS
+head -c 9000 far/plugins/softer.so >short.so # truncated: reading past the end of the file is SIGBUS
 exits 2 ablate list plugins ./short.so
 has err "short.so: cannot be opened"
 
@@ -213,7 +213,8 @@ sed 's/if (o->crash) abort/if (0) abort/; s/if (o->leave) exit/if (1) exit/' sof
 cc -shared -fPIC -I"$source/core/api" leaves.c -o leaves.so
 exits 1 ablate check ./leaves.so
 has out "ended the process with exit status 0 in 'parameters', in an attention's forward: plugins return, they do not exit"
-# by default its blocks span the checks' sentences; the next line is a short check with a setting
+# The first line is for `--all`: a block of moba's default size exceeds the check's sentences, so it is set smaller. The
+# second is a short check with a setting.
 [ -z "${ABLATE_TEST_LONG-}" ] || exits 0 ablate check attention/moba -s moba.block=5 -s moba.top_k=1
 exits 0 ablate check position/rotary -s rotary.base=500
 exits 2 ablate check position/rotary -s rotary.bass=500
@@ -239,7 +240,8 @@ has err "plugin of kind attention, expected"
 echo "no object" >far/plugins/broken.so
 exits 0 ablate run byname.ini --threads 1
 has err "broken.so"
-# Without cc, whichever compiler is there (gcc and clang call an assembler and a linker); without any, what to get.
+# Without cc, the program uses whichever compiler is there (gcc and clang also need an assembler and a linker); without
+# any, it says what to install.
 exits 0 ablate new attention alone
 for compiler in gcc clang tcc zig; do
     command -v $compiler >/dev/null || continue

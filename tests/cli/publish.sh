@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# A published folder is whole and verifies on any machine; a change of a file, a result or a run in it is found.
+# A published folder is complete and verifies on any machine; verify finds a changed file, result or run in it.
 # fault: publish|start|publish faults home/published$RANDOM|-
 # fault: verify|empty|verify record.json --runs 0|
 # fault: retrain|empty|verify record.json --only base --seed 1|-
 source "$(dirname "$0")/common.bash" "$@"
 
 exits 0 ablate new attention mine
-sed -i 's/\.accepts = [^,]*,/.accepts = AB_POS_EMBED,/' mine.c # fewer encodings to check with
+sed -i 's/\.accepts = [^,]*,/.accepts = AB_POS_EMBED,/' mine.c # accepts fewer encodings, so that the check is shorter
 { tiny small 20 && printf '[sweep A]\nattention = ./mine.c\n'; } >small.ini
 exits 0 ablate run small.ini --threads 1 --progress none --seeds 1,2
 exits 0 ablate publish small folder

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Plugins as Python files: the digits of their C twins, `check`, `new`, `list`, `run`, `replay`, `publish`, `verify`; what
-# a mistake in them says; a Python that is not there.
+# Plugins as Python files: they give the digits of the same plugins in C, and work with `check`, `new`, `list`, `run`,
+# `replay`, `publish` and `verify`. Messages for mistakes in them, and for a missing Python.
 source "$(dirname "$0")/common.bash" "$@"
 python=${ABLATE_PYTHON:-python3}
 
@@ -87,7 +87,7 @@ head='import ablate as ab
 def wrong(c, x, mem):
     q, k, v = c.query(x), c.key(mem), c.value(mem)'
 tail='    return c.output(c.weighted_sum(c.softmax(c.scores(q, k, 1)), v))'
-# mistake LINE MESSAGE: LINE is the seventh of wrong.py
+# mistake LINE MESSAGE: `check` of wrong.py with LINE as its seventh line ends with MESSAGE
 mistake() {
     printf '%s\n%s\n%s\n' "$head" "    $1" "$tail" >wrong.py
     exits 1 ablate check ./wrong.py
@@ -109,7 +109,7 @@ mistake 'c.fail("found no luck, expected some")' "found no luck, expected some"
 mistake 'q = c.assign(q, k)' "c.assign was called in an attention's forward; it may be called in an optimizer's update"
 mistake 'q = ab.log(q)' "AttributeError: ablate has no 'log'"
 mistake 'raise SystemExit(0)' "the plugin ends the process: plugins return, they do not exit"
-# loads TEXT MESSAGE: a file that cannot be loaded
+# loads TEXT MESSAGE: a file of this text cannot be loaded
 loads() {
     printf 'import ablate as ab\n%b\n' "$1" >bad.py
     exits 2 ablate list plugins ./bad.py

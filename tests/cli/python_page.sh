@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# docs/python.md: each block runs as it is printed, and the README's plugin; what results in Python give and what they say
-# of mistakes; packages for DataFrames, Parquet, W&B and notebooks where they are. PYTHON names another interpreter.
+# docs/python.md: each block runs as printed, as does the README's plugin. Results in Python: figures, messages about
+# mistakes, and DataFrames, Parquet, W&B and notebooks if their packages are installed. PYTHON names another
+# interpreter.
 source "$(dirname "$0")/common.bash" "$@"
 python=${PYTHON:-python3}
 export ABLATE_PROGRAM=$program PYTHONPATH=$source/python PYTHONDONTWRITEBYTECODE=1
 $python -c 'import sys; sys.exit(sys.version_info < (3, 9))' || { echo "skipped: no Python 3.9 here"; exit 77; }
-# block WORD N FILE: the Nth block of that language
+# block WORD N FILE: prints the Nth block of that language
 block() { awk -v want="\`\`\`$1" -v nth="$2" '/^```$/ { on = 0 } on { print } $0 == want { on = ++n == nth }' "$3"; }
 exits 0 $python "$source/python/generate.py" --check
 

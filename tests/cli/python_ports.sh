@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plugins of every kind in Python and their twins in C: rows with equal digits.
+# Plugins of every kind in Python, and the same plugins in C, give rows with equal digits.
 source "$(dirname "$0")/common.bash" "$@"
 cp "$source"/tests/python/ports/*.py .
 ablate list plugins ./wsd_py.py >out 2>err || {

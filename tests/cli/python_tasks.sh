@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tasks in Python: those of experiments/python pass the checks and train; what a mistake in one says.
+# Tasks in Python: those of experiments/python pass the checks and train; messages about mistakes in a task.
 source "$(dirname "$0")/common.bash" "$@"
 cp "$source"/experiments/python/* .
 ablate list plugins ./parity.py >out 2>err || {
@@ -23,7 +23,7 @@ exits 0 ablate new task my_task.py
 exits 0 ablate check ./my_task.py
 
 echo "mistakes"
-# refuses LINE MESSAGE: LINE is the sixth of bad.py
+# refuses LINE MESSAGE: bad.py with LINE as its sixth line is refused with MESSAGE
 refuses() {
     printf 'import ablate as ab\n@ab.task(doc="wrong")\nclass bad:\n    def examples(split, seed):\n        for i in range(9):\n%s\n%s\n' \
         "            $1" "    def score(outputs, references): ${3-return dict(acc=[1] * len(outputs))}" >bad.py

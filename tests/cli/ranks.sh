@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs of two and four ranks under MPI on this machine: they agree with one process to rounding, the same ranks give the
-# same bits, a rank that is killed ends the job and the same command resumes it, an interrupt leaves a checkpoint.
+# Runs of two and four MPI ranks on this machine agree with one process but for rounding; runs with equal ranks give
+# equal bits. If a rank is killed, the job ends and the same command resumes it. An interrupt leaves a checkpoint.
 source "$(dirname "$0")/common.bash" "$@"
 source "$source/tests/mpi.bash"
 build=$(dirname "$program")
@@ -8,16 +8,16 @@ why=$(mpi_missing "$build" "$source")
 [ -z "$why" ] || { echo "skipped: $why"; exit 77; }
 mpi_use "$build"
 
-curve() { # ROW STEP: dev perplexity there
+curve() { # ROW STEP: prints dev perplexity at that step
     sql "SELECT printf('%.17g',value) FROM curves WHERE row='$1' AND metric='dev_PPL' AND step=$2"
 }
-near() { # FOUND EXPECTED WHAT: to 1e-6 of it
+near() { # FOUND EXPECTED WHAT: fails if they differ by a share of 1e-6 or more
     checks=$((checks + 1))
     awk -v a="$1" -v b="$2" 'BEGIN {d = (a - b) / b; exit !(b > 0 && d < 1e-6 && d > -1e-6)}' ||
         wrong "$3: found '$1', expected '$2' but for rounding"
 }
 
-# one global batch, whoever computes it
+# The global batch is the same, whatever the number of ranks.
 { tiny agree 12
 printf 'dropout = 0\nword_dropout = 0.1\nprecision = fp32\n[sweep a]\nranks = 2, 4\n[sweep b]\ncombine = grid\ngradient_accumulation = 2\nranks = 1, 2\n'; } >agree.ini
 exits 0 ablate run agree.ini --threads 1 --progress plain
@@ -27,13 +27,13 @@ near "$(curve "b/gradient_accumulation=2 ranks=2" 10)" "$(curve "b/gradient_accu
     "the same with two batches an update"
 equal "$(sql "SELECT count(DISTINCT config_hash) FROM runs")" 5 "runs with other ranks are other runs"
 
-# equal ranks give equal bits: when run twice, after a kill and after an interrupt
+# Equal ranks give equal bits: when run twice, after a kill, and after an interrupt.
 { tiny bits 1000; printf 'ranks = 2\ndropout = 0.1\naverage_checkpoints = 2\n'; } >bits.ini
 points() { sql "SELECT metric,step,printf('%.17g',value) FROM curves ORDER BY 1,2" "$1"; }
 ABLATE_HOME=$work/calm exits 0 ablate run bits.ini --threads 1 --progress plain --db calm.db
 model() { echo "$1"/bits/*-s1-g*/model.safetensors; }
 
-worker_of_rank() { # the second process of the run
+worker_of_rank() { # prints the process of rank 1
     local p
     for p in $(pgrep -f "worker --folder $work/"); do
         grep -qz '^OMPI_COMM_WORLD_RANK=1$' "/proc/$p/environ" 2>/dev/null && echo "$p"
@@ -66,7 +66,8 @@ equal "$(points own.db)" "$(points calm.db)" "curves of an undisturbed run and o
 cmp "$(model own.db.runs)" "$(model calm.db.runs)" || wrong "models of an undisturbed run and of a resumed one differ"
 equal "$(find own.db.runs calm.db.runs -type p)" "" "pipes that are left"
 
-# an mpirun that misses the first signal and outlives its ranks is asked again, then killed, without harm to the run
+# An mpirun that ignores the first signal and outlives its ranks gets a second signal, then SIGKILL; the run is
+# unharmed.
 cat >stays <<'END'
 #!/usr/bin/env bash
 trap 'asked=$((asked + 1)); [ $asked -lt 2 ] || kill -USR1 $ranks' USR1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs of two ranks on emulated GPUs, with a library in place of NCCL: they agree with one process to rounding, a killed
-# rank ends the job within a minute, and the same command resumes it and gives the bits of an undisturbed run. mpirun
-# starts the ranks, but none of them opens MPI.
+# Runs of two ranks on emulated GPUs, with a stand-in for NCCL: they agree with one process but for rounding. A killed
+# rank ends the job within a minute; the same command resumes it and gives the bits of an undisturbed run. mpirun starts
+# the ranks, but none of them opens MPI.
 source "$(dirname "$0")/common.bash" "$@"
 source "$source/tests/mpi.bash"
 build=$(dirname "$program")
@@ -9,7 +9,7 @@ export ABLATE_CUDA_MODULE=$build/tests/emulated_cuda.so ABLATE_NCCL=$build/tests
 [ -e "$ABLATE_CUDA_MODULE" ] || { echo "skipped: the tests were not built (ninja unit_tests)"; exit 77; }
 mpi_install
 command -v mpirun >/dev/null || { echo "skipped: mpirun is not here (Debian: openmpi-bin)"; exit 77; }
-export ABLATE_MPI_MODULE=none # the MPI module would be opened for ranks on CPUs only
+export ABLATE_MPI_MODULE=none # only ranks on CPUs open the MPI module
 
 spec() { # NAME STEPS
     tiny "$1" "$2" | sed 's/^sequence.test_examples.*/sequence.test_examples = 1/; s/^beam_size.*/beam_size = 1/; s/^save_every.*/save_every = 2/; s/^eval_every.*/eval_every = 100/'

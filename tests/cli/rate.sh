@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ablate rate: numbers of another program for each sentence become a column with intervals and verdicts.
+# ablate rate: another program's number for each output sentence becomes a metric with intervals and verdicts.
 # fault: rate|start|rate faults words --command "awk '{ print NF }'"|select count(*) from results where metric = 'words'
 source "$(dirname "$0")/common.bash" "$@"
 { tiny rated 60 && printf '[sweep A]\nheads = 1\n'; } >rated.ini

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Examples of README.md and docs/ work: each command runs from a bare clone (with shortened training), here or in the
-# test of its page, or the page says what it needs; their INIs parse, the ten queries have answers.
+# Examples of README.md and docs/ work: each command runs from a bare clone (with shortened training), here or in
+# another test of that page, or the page says what it needs. The pages' INIs parse; the ten queries return rows.
 source "$(dirname "$0")/common.bash" "$@"
 export ABLATE_HOME=$work
 ln -s "$source"/{README.md,docs,experiments,tests,bench} .
 short=(-s steps=4 -s warmup=2 -s eval_every=4 -s save_every=4 -s translation.train_pairs=200 -s \
     translation.dev_pairs=20 -s translation.test_pairs=20 --threads 1)
 
-# A page whose blocks another test runs.
+# pages whose blocks another test runs
 declare -A by=([import]=import [python]=python_page [plugins]=guide [plugins/feed_forward]=guide [tutorial]=tutorial)
 
-# commands FILE: its commands, one a line, of indented and of sh blocks, with `marked` before one that is not run: the
-# comment behind it or the paragraph before its block says what it needs or how long it takes.
+# commands FILE: prints its commands, one a line, from indented and sh blocks: "run", tab, command, or "marked" for one
+# that is not run, because the comment behind it or the paragraph above says what it needs or how long it takes.
 commands() {
     awk -v words='^(([A-Z_]+=[^ ]* )?([.]/)?ablate [a-z]+( |$)|git |python|pip|datasette|ninja|build/|cmake|cut|grep|export|bench/|TORCH_|ABLATE_|S=)' '
         function finish() { print (aside || command ~ / # .*(needs|takes) / ? "marked" : "run") "\t" command; command = "" }
@@ -37,11 +37,11 @@ for f in README.md docs/*.md docs/plugins/*.md; do
         [ "$what" = marked ] && continue
         command=${line%%  #*}
         command=${command//.\/ablate/ablate} command=${command//build\/ablate-bench/${ABLATE_BENCH:-$program-bench}}
-        # trained again by cli/retrained, which `ablate test --all` runs
+        # cli/retrained (in `ablate test --all`) trains it again
         [[ $command != "ablate verify experiments/recorded/"* ]] || command+=" --runs 0"
         command=${command//\/dev\/shm\/many.db/many.db} # in this run's own folder
-        # with ABLATE_TEST_LONG the page's lengths and the default ones, up to 4,096; cli/layers tests them for a small
-        # layer
+        # ABLATE_TEST_LONG runs the page's lengths and the default ones, up to 4,096; otherwise a few short ones, as
+        # cli/layers tests
         if [[ ${ABLATE_TEST_LONG-} ]]; then
             [[ $command != *"ablate bench layers"* ]] || command=${command/--seconds 0.1/--seconds 0.01}
         elif [[ $command == *"ablate bench layers"* ]]; then

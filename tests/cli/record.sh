@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Records: numbers that metrics share are written once, and a database read from a record prints the same; with
-# --statistics a record is smaller, and names what it lacks.
+# Records: numbers that several metrics share are written once, and a database imported from a record prints the same
+# tables. `--statistics` makes a record smaller, and tables name what it lacks.
 source "$(dirname "$0")/common.bash" "$@"
 
 mkdir -p texts

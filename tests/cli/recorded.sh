@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The project's records: a read-only second source, found by name; a new database is empty.
+# The project's records are found by name as a read-only second database; a new database is empty.
 source "$(dirname "$0")/common.bash" "$@"
 
 echo "without a database"

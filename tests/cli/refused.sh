@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A plan refuses what no run can do: vocabularies that the corpus cannot give, embeddings that sides cannot share.
+# `run` refuses an impossible plan before training: vocabularies that the corpus cannot give, embeddings that the two
+# sides cannot share.
 source "$(dirname "$0")/common.bash" "$@"
 
 plan() { exits 1 ablate run plan.ini --dry-run "$@"; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ablate replay repeats updates of a run or of an INI's row in one process, from a saved state or the start, with the
-# recorded digits; ab_print prints, and changes nothing.
+# recorded digits; ab_print prints, and changes no number.
 # fault: replay|start|replay faults/base --step 5|-
 # fault: debug|start|replay faults.ini --step 2 -s threads=1|-
 source "$(dirname "$0")/common.bash" "$@"

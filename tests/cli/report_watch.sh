@@ -1,4 +1,4 @@
-# ablate report --watch: the page follows a sweep, and the last one stands still.
+# ablate report --watch rewrites the page while a sweep runs; the final page does not reload.
 source "$(dirname "$0")/common.bash" "$@"
 { tiny live 20 && printf '[sweep A]\nheads = 1, 2\n'; } >live.ini
 exits 0 ablate run live.ini --progress none

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Records can be reproduced: trains one run of each recorded experiment again, which took ABLATE_RETRAIN seconds or less
-# (6; 20 with ABLATE_TEST_WHOLE, for tests/reliability.sh whole), and expects the recorded digits.
+# Records can be reproduced: of each recorded experiment, trains one run again that took at most ABLATE_RETRAIN seconds
+# (default 6; 20 with ABLATE_TEST_WHOLE, for tests/reliability.sh whole), and expects the recorded digits.
 data=${ABLATE_DATA:-}
 source "$(dirname "$0")/common.bash" "$@"
 [ -z "$data" ] || export ABLATE_DATA=$data
 seconds=${ABLATE_RETRAIN:-$([ -n "${ABLATE_TEST_WHOLE-}" ] && echo 20 || echo 6)}
-other=0 # runs that need another processor
+other=0 # number of runs whose digits need another processor
 
 for file in "$source"/experiments/recorded/*.json.gz; do
     name=$(basename "$file" .json.gz) code=0

@@ -1,4 +1,4 @@
-# A model that does not fit is refused before anything is written, whatever becomes of the estimate's timed pass.
+# A model that exceeds memory is refused before anything is written, even if the estimate's timed pass fails.
 source "$(dirname "$0")/common.bash" "$@"
 
 fast=(--threads 1 --progress none)

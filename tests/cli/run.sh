@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One sweep with rows that work, fail, diverge or are not applicable: the rows, the table in every format, SQL, resuming
+# One sweep with rows that work, fail, diverge or are not applicable: its rows, its table in every format, SQL, skipping
 # finished runs, rerunning, overrides, dry runs, translating, provenance.
 export GIT_CEILING_DIRECTORIES= # runs record the commit
 source "$(dirname "$0")/common.bash" "$@"
@@ -87,16 +87,16 @@ equal "$(test -e none.db && echo there)" "" "database of a dry run"
 cp out dry.ini
 exits 0 ablate run dry.ini --dry-run
 equal "$(grep -v '^# dry.ini\|^# mix.ini' out | diff - <(grep -v '^# mix.ini' dry.ini))" "" "dry run of the dry run"
-# Searches count: 4 candidates, then 2. Data that are not here have their published sizes, for an estimate only.
+# The estimate counts searches: 4 candidates, then 2. For data that are not here it uses the published sizes.
 sed 's/^lr .*/lr = tune(0.001 .. 0.01, 4)/' plain.ini >searched.ini
 exits 0 ablate run searched.ini --dry-run
 has err '6 trials of searches'
-# A run first prints the time of its searches, then that of its own runs, without the searches.
+# A run first prints the time that its searches take, then the time of its own runs alone.
 exits 0 ablate run searched.ini "${fast[@]}" --db searched.db
 equal "$(grep -cE '^searches: 6 trials, about [0-9]+ s$' err)" 1 "time of the searches"
 equal "$(grep -cE '^1 run: about [0-9]+ s on this machine \(updates' err)" 1 "time of the runs"
 hasnt err 'trials of searches'
-# Updates are timed with lengths that occur: here all have max_len.
+# The estimate times updates of sentence lengths that occur in the data: here max_len is the longest.
 sed 's/^task .*/task = arithmetic/; s/^sequence.*//; s/^vocab .*//' plain.ini >positions.ini
 printf 'arithmetic.kind = addition\narithmetic.digits = 10\nposition = learned\nlearned.max_len = 32\n' >>positions.ini
 exits 0 ablate run positions.ini --dry-run
@@ -193,7 +193,7 @@ for host in one two; do
     checks=$((checks + 1))
     grep -q '^done' $host.err || wrong "host $host did nothing: $(cat $host.err)"
 done
-# as many runs at a time as fit, at the lowest priority
+# --workers auto runs as many runs at a time as fit, at the lowest priority.
 { tiny packed 20; printf '[sweep a]\nheads = 1, 4\n'; } >packed.ini
 cores=$(env -u OMP_NUM_THREADS nproc)
 exits 0 ablate run packed.ini --workers auto --progress plain --db packed.db

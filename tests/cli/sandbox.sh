@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A plugin that writes files, opens sockets and signals others: in `ablate check`, and in workers with --sandbox, it can
-# do none of it, and results are the same.
+# A plugin tries to write files, open sockets and signal other processes: it cannot in `ablate check`, nor in workers
+# with --sandbox, whose results are the same as without.
 source "$(dirname "$0")/common.bash" "$@"
 cat >spy.c <<'C'
 #include "ab_plugin.h"
@@ -42,7 +42,7 @@ AB_PLUGIN(config, params, &self, .name = "spy", .doc = "dot-product attention th
 C
 mkdir seen
 echo precious >precious
-sleep 600 & # a signal ends it from whoever has a socket
+sleep 600 & # the plugin tries to kill this process
 export SPY=$work/seen SPY_VICTIM=$work/precious SPY_PID=$!
 alive() { kill -0 $SPY_PID 2>/dev/null && echo yes; }
 tiny free 20 | sed '/^\[base\]/a attention = ./spy.c' >free.ini
@@ -50,7 +50,7 @@ sed 's/= free/= shut/' free.ini >shut.ini
 ablate list plugins ./spy.c >/dev/null
 if ! [ -e seen/constructor ]; then wrong "the plugin does not even write without a sandbox"; fi
 rm -f seen/*
-kill $SPY_PID 2>/dev/null # the process may be about to end
+kill $SPY_PID 2>/dev/null # it may be dead already
 sleep 600 &
 SPY_PID=$!
 echo precious >precious

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# lr = tune(LOW .. HIGH, N, seeds K, extend): a search goes on beyond the edge where its best value lies, with k seeds
-# of each candidate; table, page, JSON and charts name the rows whose best value lies at an edge.
+# lr = tune(LOW .. HIGH, N, seeds K, extend): if the best value lies at an edge, the search continues beyond it, with K
+# seeds per candidate. Table, page, JSON and charts name the rows whose best value lies at an edge.
 source "$(dirname "$0")/common.bash" "$@"
-made() { # made NAME TUNE
+made() { # made NAME TUNE: prints an INI whose lr is TUNE
     tiny "$1" 6 | sed "s/^lr = .*/lr = $2/"
     printf '[variant thin]\nd_k = 6\n'
 }

@@ -34,7 +34,7 @@ sleep 1
 wait_for 60 running 1; again=$(later); scontrol requeue "$again"              # a task that Slurm queues again
 waits_again() { [ "$(squeue -h -j "$again" -o %T)" = PENDING ]; }
 wait_for 30 waits_again &&
-    scontrol update JobId="$again" StartTime=now       # not only after two minutes, as Slurm would
+    scontrol update JobId="$again" StartTime=now       # runs now; Slurm would wait two minutes
 wait $host
 code=$?
 [ $code = 1 ] || wrong "after a kill and a cancellation: found exit code $code, expected 1; $(cat far.err)"
@@ -57,13 +57,13 @@ exits 0 ablate sync
 exits 1 ablate run away.ini --threads 1 --launcher slurm --slurm-args "-p no_such_partition" -s steps=301
 has err "sbatch did not accept the job"
 
-# [slurm] of the INI: what sbatch is given
+# sbatch gets the options in [slurm] of the INI.
 { tiny asks 10; printf '[slurm]\npartition = all\ntime = 7\nextra = --comment=from-the-ini\n'; } >asks.ini
 exits 0 ablate run asks.ini --threads 1 --launcher slurm --detach --progress plain
 equal "$(squeue -h -o '%P %l %k')" "all 7:00 from-the-ini" "what Slurm was asked for"
 exits 0 ablate sync asks --wait
 
-# `ls` asks squeue which of the runs that are away wait
+# `ls` asks squeue which submitted runs are waiting.
 sweep shown 3000 >shown.ini
 exits 0 ablate run shown.ini --threads 1 --launcher slurm --detach --progress plain
 wait_for 60 running 2
@@ -74,7 +74,7 @@ equal "$(PATH=$work ablate ls shown | grep -c ' running')" 12 "runs that are awa
 scancel -u "$(id -un)"
 exits 0 ablate sync shown --wait
 
-# two ranks on two nodes: the bits of two ranks here; one of them killed
+# Two ranks on two nodes give the bits of two ranks here; also when one is killed.
 source "$source/tests/mpi.bash"
 why=$(mpi_missing "$(dirname "$program")" "$source")
 [ -z "$why" ] || { echo "ranks were left out: $why"; finish; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Array jobs in parts below MaxArraySize and MaxJobCount, with a stand-in for Slurm that runs the tasks here: all runs
-# are trained; where sbatch refuses a part, its words are shown and the part's runs stay queued.
+# Array jobs are split to stay below MaxArraySize and MaxJobCount; a stand-in for Slurm runs the tasks here. All runs
+# are trained; if sbatch refuses a part, its message is shown and the part's runs stay queued.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir bin queue
 export PATH=$work/bin:$PATH ABLATE_TASK_LEASE=1 W=$work

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# decode_split = dev+test: both splits are decoded and scored, with each split's name on its scores and the same values
-# as runs of one split; none: neither. Perplexity and token accuracy are dev's, and test's where test is scored; tables
-# name the part, and a name without it means test. A position whose table is shorter than sentences or outputs is
-# refused before training.
+# decode_split = dev+test decodes and scores both splits; each score names its split, and equals that of a run with one
+# split. `none` decodes neither. Perplexity and token accuracy are dev's, and test's if test is scored; tables name the
+# split, and a metric without it means test. A position table shorter than sentences or outputs is refused before
+# training.
 source "$(dirname "$0")/common.bash" "$@"
 
 {

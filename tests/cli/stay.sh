@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A worker on a GPU trains run after run in one process, and each run gives the numbers of a process of its own. A run
-# that fails or is killed ends its process, and the next one gets a new process. The GPU is emulated.
+# On a GPU one worker process trains run after run, and each run gives the numbers that it gives in a process of its
+# own. A run that fails or is killed ends the process; the next one gets a new process. The GPU is emulated.
 source "$(dirname "$0")/common.bash" "$@"
 build=$(dirname "$program")
 export ABLATE_CUDA_MODULE=$build/tests/emulated_cuda.so ABLATE_TEST_LEAKS=1
@@ -20,7 +20,8 @@ facts="SELECT v.name,t.tag,t.value FROM tag t JOIN run r ON r.id=t.run_id JOIN v
 
 echo "one process for all runs of a sweep, or one for each"
 spec rows 3 >rows.ini
-# with and without dropout, other widths, an optimizer with more state, scores by a program, a fallback of the products
+# Rows with and without dropout, another width, an optimizer with more state, metrics of an external program, and
+# products that use a fallback.
 printf 'dropout = 0.1\n[sweep A]\nprecision = bf16\n[sweep B]\nd_model = 24\n[sweep C]\noptimizer = lion\n[sweep D]\nposition = alibi\n' >>rows.ini
 exits 0 run rows.ini
 equal "$(sql "$processes")" 1 "processes of five runs"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# teacher = RUN: head = distillation learns another model's distribution, of any architecture with the same vocabularies;
-# the run says which; bits do not depend on threads, and a replay has them.
+# teacher = RUN, head = distillation: a model learns another model's distribution; the teacher may have any architecture
+# with the same vocabularies. The run names its teacher; bits depend neither on threads nor on replaying.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress none)
 exact() { # NAME STEPS
@@ -12,7 +12,7 @@ exits 0 ablate run first.ini "${fast[@]}"
 model=$(echo home/runs/first/*/model.safetensors)
 curve() { sql "SELECT printf('%.17g',value) FROM curves WHERE experiment='$1' AND row='$2' AND metric='$3' ORDER BY step"; }
 ppl() { sql "SELECT printf('%.9g',value) FROM results WHERE experiment='$1' AND metric='PPL' AND variant='$2'"; }
-below() { # FOUND LIMIT WHAT
+below() { # FOUND LIMIT WHAT: fails unless FOUND is below LIMIT
     checks=$((checks + 1))
     awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && a + 0 < b + 0) }' || wrong "$3: found '$1', expected less than '$2'"
 }

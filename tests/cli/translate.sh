@@ -64,7 +64,7 @@ has out "BLEU = 100.00"
 echo "score takes memory for some lines only, and says which files differ in lines"
 links() { yes "$(seq 0 49 | awk '{ printf "%d-%d ", $1, $1 }')" | head -n "$1"; }
 (
-    ulimit -v 200000 # the two inputs have 235 MB
+    ulimit -v 200000 # the two inputs together have 235 MB
     links 400000 | "$program" score aer --gold <(links 400000) >out 2>err || wrong "score ended with $?: $(cat err)"
 )
 has out "sentences = 400000"
@@ -86,7 +86,7 @@ exits 0 translate --length-penalty 0 --beam-size 1000 <<<s0001
 
 echo "an input without end: answers come as it is read, and end when nobody reads them"
 (
-    ulimit -v 8000000 # a program that read all of it first would fill the memory
+    ulimit -v 8000000 # reading all input first would exceed this limit
     yes 's0001 s0002' | timeout 60 "$program" translate --run reach/base --threads 1 --beam-size 1 2>err |
         head -n 1000 >out
 )

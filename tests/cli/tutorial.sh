@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The tutorial (docs/tutorial.md): every block in order, with its full training, in an empty folder; its text must
-# fit their results.
+# Runs every block of docs/tutorial.md in order, with its full training, in an empty folder; the page's text must fit
+# the results.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir bin
 ln -s "$program" bin/ablate
 export PATH=$work/bin:$PATH
 
-# blocks KIND: the page's blocks of a kind, each in a file KIND.N.
+# blocks KIND: writes the page's blocks of that kind to files KIND.N.
 blocks() { awk -v kind="$1" '$0 == "```" { on = 0 } on { print > (kind "." n) } $0 == "```" kind { on = 1; n++ }' "$source/docs/tutorial.md"; }
 blocks sh
 blocks text

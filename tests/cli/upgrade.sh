@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Databases of earlier versions under `run`: no finished run trains again, and differences are reported before anything
-# is written. No command upgrades a database under a living host. (tests/data/versions)
+# Databases of earlier versions (tests/data/versions) under `run`: no finished run trains again, and differences are
+# reported before anything is written. No command upgrades a database while a host is training its runs.
 source "$(dirname "$0")/common.bash" "$@"
 versions=$source/tests/data/versions
 fast=(--threads 1 --progress plain)
@@ -38,7 +38,7 @@ for commit in fa6aaa1 75b29cdc; do
     rm -rf b.db* && gunzip -c "$versions/$commit-sweeps.db.gz" >b.db
     { cat "$versions/plain.ini" && printf '# a comment\n[variant three]\nd_ff = 24\n'; } >plain.ini
     { sed 's/^steps.*/steps = 8\nbeam_size = 4/' "$versions/plain.ini" | sed '/^\[variant/,$d' &&
-        printf '[sweep B]\ndropout = 0\n'; } >moved.ini # a default named, a row renamed
+        printf '[sweep B]\ndropout = 0\n'; } >moved.ini # one default is written out, one row is renamed
     found=$(sql "$counts" b.db)
     rows="SELECT n.name, round(c.delta,6), round(c.low,4), round(c.high,4), round(c.p,6), c.verdict FROM comparison c
         JOIN metric n ON n.id=metric_id JOIN variant v ON v.id=variant_id JOIN experiment e ON e.id=experiment_id
@@ -81,7 +81,7 @@ for commit in fa6aaa1 75b29cdc; do
         v.archived=0 ORDER BY place" b.db | xargs)" "0 0 1" "exploratory rows"
 done
 
-verdicts() { # NAME METRIC: of b.db, as it is
+verdicts() { # NAME METRIC: prints the verdicts stored in b.db
     sqlite3 b.db "SELECT v.name, round(c.delta,6), round(c.low,4), round(c.high,4), coalesce(c.verdict,'none')
         FROM comparison c JOIN variant v ON v.id=variant_id JOIN experiment e ON e.id=experiment_id
         JOIN metric n ON n.id=metric_id WHERE e.name='$1' AND n.name='$2' ORDER BY 1"
@@ -113,7 +113,7 @@ exits 0 ablate run "$versions/plain.ini" "${fast[@]}" --db b.db
 hasnt err "start "
 
 echo "another default of one's own plugin is named; a key that it has got since changes no row"
-# scale OPTIONS: builds scale.so with them
+# scale OPTIONS: compiles scale.so with these compiler options
 scale() {
     cat >scale.c <<C
 #include "ab_plugin.h"
@@ -157,7 +157,7 @@ if command -v sqlite3 >/dev/null; then
     running() { [ "$(sql "SELECT count(*) FROM run WHERE status='running'" host.db)" = 1 ]; }
     wait_for 60 running || wrong "the host trains nothing: $(cat host.txt)"
     owner=$(sql "SELECT owner FROM run" host.db)
-    # held OWNER SECONDS: of.db has a run of this owner, whose host was heard so long ago
+    # held OWNER SECONDS: makes of.db, whose run 1 belongs to OWNER, last heard from SECONDS ago
     held() {
         cp "$versions/fa6aaa1.db" of.db && chmod u+w of.db
         sqlite3 of.db "UPDATE run SET status='running', owner='$1', heartbeat_at=strftime('%s')-$2 WHERE id=1"

@@ -1,4 +1,5 @@
-# Vectors that a plugin logs: a curve for each number in database, queries, charts and exports; no table column.
+# A plugin logs a vector: each of its numbers becomes a curve in the database, queries, charts and exports, but no
+# column of a table.
 source "$(dirname "$0")/common.bash" "$@"
 cat >counts.c <<'C'
 #include "ab_plugin.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ablate watch, diff, tag, watch --log: a sweep while it runs and afterwards; nothing is wider than the terminal.
+# ablate watch, diff, tag and watch --log, during a sweep and afterwards; no line is wider than the terminal.
 source "$(dirname "$0")/common.bash" "$@"
 
 { tiny toys 12 && printf '[variant one head]\nheads = 1\n[variant broken]\nlr = 1000\n'; } >toys.ini
@@ -18,7 +18,7 @@ done
 has out "✓✓"
 has out "12/12"
 has out " ± "
-if command -v script >/dev/null; then # on a terminal: the other screen and back, and q ends it
+if command -v script >/dev/null; then # On a terminal it uses the alternate screen, and q ends it.
     (sleep 1; printf q) | timeout 20 script -qec "TERM=xterm $program watch toys" /dev/null >screen
     equal "$(grep -c $'\033\\[?1049h' screen)" 1 "the other screen"
     equal "$(grep -c $'\033\\[?1049l' screen)" 1 "back from it"

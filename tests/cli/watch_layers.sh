@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# watch_layers: curves of every layer in the database, plots, reports and exports; no other number of the run changes,
-# and without the key a run's settings keep their hash.
+# watch_layers: each layer's curves go into the database, plots, reports and exports; no other number of the run
+# changes. A run without the key keeps its settings hash.
 source "$(dirname "$0")/common.bash" "$@"
 { tiny seen 100 && printf 'layers_decoder = 2\n[variant watched]\nwatch_layers = true\n'; } >seen.ini
 exits 0 ablate run seen.ini --threads 1 --progress none

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# See usage() below; docs/gpu.md says what the numbers mean.
+# Prints and checks what each CUDA kernel costs: see usage() below, and docs/gpu.md for the meaning of the numbers.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd) root=$(cd "$(dirname "$0")/../.." && pwd)
 budget=$here/model_budget.tsv resources=$here/model_resources.tsv
@@ -21,7 +21,7 @@ PROGRAM: build/model_calls [default], or build/model_calls_short; PART: one of i
 END
 }
 
-# Name of a kernel as cost_report.cc writes it, from c++filt: no namespaces, arguments, or return type.
+# Shortens a kernel's name from c++filt as cost_report.cc does: no namespaces, arguments, or return type.
 plain_names() {
     c++filt | sed -E 's/(_GLOBAL__N__[A-Za-z0-9_]*|\(anonymous namespace\)):://g; s/__nv_bfloat16/bf16/g; s/^void //' |
         awk 'BEGIN { FS = OFS = "\t" } { depth = 0
@@ -39,7 +39,7 @@ nvcc_here() {
         { echo "skipped: no nvcc on PATH or in CUDA_HOME" >&2; return 77; }
 }
 nvcc_version() { "$1" --version | sed -n 's/.*release .*, V/nvcc /p'; }
-nvcc_folder() { # FOLDER: NAME.log, NAME/NAME.ptx, NAME.cubin of each kernel file
+nvcc_folder() { # FOLDER: compiles each kernel file to NAME.log, NAME/NAME.ptx and NAME.cubin in it
     local nvcc name more
     nvcc=$(nvcc_here) || exit 77
     for file in "$root"/core/tensor/cuda/*.cu; do
@@ -52,7 +52,7 @@ nvcc_folder() { # FOLDER: NAME.log, NAME/NAME.ptx, NAME.cubin of each kernel fil
     done
     nvcc_version "$nvcc" >"$1/version"
 }
-# kernel, registers, static bytes, bytes of spills
+# Prints for each kernel: name, registers, static bytes, bytes of spills.
 registers_of() {
     cat "$1"/*.log | awk 'BEGIN { OFS = "\t" }
         /Compiling entry function/ { split($0, part, "\047"); name = part[4] == "sm_90" ? part[2] : "" }
@@ -65,7 +65,8 @@ registers_of() {
             print name, registers, fixed, spills
             name = "" }' | plain_names | sort
 }
-# kernel, loads, stores from and to device memory, of 16/8/4/fewer bytes, as instructions of the compiled code
+# Prints for each kernel: name, loads, stores from and to device memory, of 16/8/4/fewer bytes, as instructions of the
+# compiled code.
 widths_of() {
     local count='{ n[name, what, bytes >= 4 ? bytes : 2]++; seen[name] = 1 }
         END { for (k in seen) { printf "%s", k
@@ -111,10 +112,11 @@ compare() { # FOLDER
 
 # ---- the model ----
 
-# From KERNEL and COUNT lines: kernel, load, store, shared ratios, wide loads, wide stores, wide stores of the code,
-# registers, static, dynamic, threads, warps, spills. "-": no such access. Occupancy: CUDA C++ Programming Guide,
-# "Technical specifications per compute capability": 9.0; registers come in units of 256 for a warp, from four files of
-# 16,384; a block takes 1 KiB of shared memory besides its own.
+# Prints for each kernel, from the KERNEL and COUNT lines of the program: name; ratios of loads, stores and shared
+# memory; percent of bytes loaded and stored 16 at a time, and in the compiled stores; registers, static and dynamic
+# bytes, threads, warps, spills. "-": no such access. Occupancy: CUDA C++ Programming Guide, "Technical specifications
+# per compute capability", 9.0: registers are allocated to a warp in units of 256, from four files of 16,384; a block
+# takes 1 KiB of shared memory besides its own.
 measured() { # PROGRAM PART...
     "$@" >"$work/raw"
     awk 'BEGIN { FS = OFS = "\t" }
@@ -143,7 +145,7 @@ measured() { # PROGRAM PART...
         LC_ALL=C sort >"$work/measured"
 }
 
-report() { # N: lines of each kernel
+report() { # N: prints the table, and the N worst lines of each kernel
     awk -v most="$1" 'BEGIN { FS = "\t" }
         FILENAME ~ /raw$/ && $1 == "LINE" && $5 > $6 {
             lines[$2] = lines[$2] sprintf("%012d\t%s\t%.2f\t%s\n", $5 - $6, $3, $5 / $6, $7) }
@@ -172,7 +174,8 @@ END
         { print $1, $2, $3, $4, $5, $6, $7, $12, reason[$1] }' "$budget" "$work/measured"
 }
 
-# Prints the kernels that the model can count: attend_wgmma copies whole tiles, for which the model has no sectors.
+# Prints the kernels that the model can count. attend_wgmma is omitted: it copies whole tiles, for which the model has
+# no sectors.
 kernels_of_source() {
     cat "$root"/core/tensor/cuda/*.cu "$root"/core/tensor/cuda/*.h | perl -0777 -ne '
         while (/__global__\s+((?:(?!__global__)[^;{])*)\{/g) {

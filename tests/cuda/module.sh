@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: module.sh PROGRAM [MODULE]   - the CUDA module opens on any machine and reports what is there.
+# usage: module.sh PROGRAM [MODULE]   - the CUDA module opens on any machine and reports the GPUs, or why it finds none.
 set -u
 program=$1
 out=$("$program" list devices) || { echo "WRONG: devices failed: $out"; exit 1; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # usage: spills.sh FOLDER [WHAT THE LOGS ARE OF]...
-# The logs of nvcc there: no kernel may spill registers to memory, except for the interpreter of score programs, which
-# is slow anyway; no product of wgmma waits for the one before it (C75..), as it does where ptxas cannot follow its
-# registers; and the registers of a block are at most 65,536 (large_blocks of the emulation: which blocks are large).
+# Checks nvcc's logs in FOLDER. No kernel may spill registers to memory, except the interpreter of score programs, which
+# is slow anyway. No wgmma may wait for the one before it (warning C75..), as ptxas makes it if it cannot follow the
+# registers. A block uses at most 65,536 registers (large_blocks of the emulation lists the large blocks).
 set -eu
 logs=("$1"/*.log)
 [ -e "${logs[0]}" ] || { echo "no logs in $1"; exit 1; }

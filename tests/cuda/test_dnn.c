@@ -1,7 +1,7 @@
-/* test_dnn.c - asks the real cuDNN, where one is found, whether it has engines for our graphs on GPUs that are only
- * described to it: it plans and compiles them, up to loading the code. Needs no GPU; some libcuda.so.1 must be there,
- * CUDA's stub is enough. */
-#include "tensor/cuda/cudnn/dnn_attend.c" /* plans the graphs */
+/* test_dnn.c - asks the real cuDNN, if it is installed, whether it has engines for our attention graphs. The GPUs are
+ * only described to it, so none is needed: it plans and compiles the graphs, but loads no code. Some libcuda.so.1 must
+ * be there; CUDA's stub is enough. */
+#include "tensor/cuda/cudnn/dnn_attend.c" /* defines the functions that plan graphs */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void expect(int found, int expected, const char *what, const err *e)
            e->text[0] ? ": " : "", e->text);
 }
 
-/* Returns 0 if cuDNN has a plan for this on the device, 1 if not, -1 on an error. */
+/* Returns 0 if cuDNN has a plan for this attention on the device, 1 if not, -1 on an error. */
 static int supported(const gpu_attention *a, const attend_extent *x, bool backward, const char *device,
                      size_t *workspace, err *e)
 {
@@ -58,8 +58,8 @@ static int supported(const gpu_attention *a, const attend_extent *x, bool backwa
     return rc;
 }
 
-/* Shapes, and whether there is a plan on each card: FORWARD_ONLY, BOTH passes, or NONE. Backward passes that sum in a
- * fixed order on packed rows are for capability 9.0. */
+/* Attentions, and which passes have a plan on each card. Backward passes that sum in a fixed order on packed rows need
+ * capability 9.0. */
 typedef enum { NONE, FORWARD_ONLY, BOTH } answer;
 static const struct {
     const char *name;
@@ -75,7 +75,7 @@ static const struct {
     {"heads of 128 columns", 16, 128, 128, 8, 8192, 8192, 1024, true, {BOTH, FORWARD_ONLY, FORWARD_ONLY}},
     {"the widest heads", 8, 256, 256, 16, 25000, 25000, 1024, true, {BOTH, FORWARD_ONLY, FORWARD_ONLY}},
     {"keys and values of two widths", 8, 64, 32, 16, 25000, 25000, 1024, false, {BOTH, FORWARD_ONLY, FORWARD_ONLY}},
-    /* 1 GiB of working memory */
+    /* its backward pass would need 1 GiB of working memory */
     {"one long sentence", 8, 64, 64, 1, 8192, 8192, 8192, true, {FORWARD_ONLY, FORWARD_ONLY, FORWARD_ONLY}},
 };
 

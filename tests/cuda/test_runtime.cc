@@ -1,14 +1,14 @@
-/* test_runtime.cc - runtime.cu itself, compiled for the CPU against stand-ins for the CUDA runtime's functions: when a
- * kernel is allowed more shared memory, which errors stay, which events are recorded and waited for. Needs the
- * toolkit's header, no GPU. */
+/* test_runtime.cc - runtime.cu compiled for the CPU, with stand-ins for the CUDA runtime's functions: when a kernel is
+ * allowed more shared memory, which errors persist, which events are recorded and waited for. Needs the toolkit's
+ * headers, but no GPU. */
 #include "tensor/cuda/runtime.cu"
 
 static struct {
     size_t fixed;            /* a kernel's static shared memory */
     int allowed;             /* dynamic shared memory that it was allowed, 0: none was requested */
     size_t launched;         /* dynamic shared memory of the last launch */
-    cudaError_t last, stays; /* the last error; one that the device does not recover from */
-    int busy;                /* queries until the device's work is done; < 0: never done */
+    cudaError_t last, stays; /* the last error; an error that the device does not recover from */
+    int busy;                /* number of queries for which the device is still busy; < 0: forever */
 } fake;
 static cudaError_t stays_or(cudaError_t rc) { return fake.stays ? fake.stays : rc; }
 
@@ -76,7 +76,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *, void **f, unsigned, u
     *result = has_encode ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;
 }
-/* objects that opening creates and closing destroys: each has its own place */
+/* Objects that opening the GPU creates and closing it destroys: each one's address is a byte of `places`. */
 static char places[256];
 static int next_place, living;
 static cudaError_t made(void **p)
@@ -94,7 +94,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned) { return made((vo
 cudaError_t cudaGraphDestroy(cudaGraph_t g) { return unmade((void *)g); }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *g, cudaGraph_t, unsigned long long) { return made((void **)g); }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t g) { return unmade((void *)g); }
-static int captures; /* begun and not ended */
+static int captures; /* captures that have begun and not ended */
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode)
 {
     captures++;
@@ -132,7 +132,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
 }
 cudaError_t cudaMemsetAsync(void *, int, size_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-/* calls on streams and events, in order: "record 3 in 1; " with the numbers of places */
+/* calls on streams and events, in order, such as "record 3 in 1; "; numbers are indices into `places` */
 static char told[512];
 static int place_of(const void *p) { return p ? (int)((const char *)p - places) : 0; }
 static cudaError_t tell(const char *what, const void *a, const char *in, const void *b)
@@ -153,7 +153,7 @@ cudaError_t cudaMemcpyAsync(void *, const void *, size_t, cudaMemcpyKind, cudaSt
 {
     return tell("copy", NULL, " in ", s);
 }
-/* functions that no test calls */
+/* functions that no test reaches */
 #define NEVER(name, ...)                                                                                               \
     cudaError_t name(__VA_ARGS__) { return cudaErrorUnknown; }
 NEVER(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t)
@@ -172,7 +172,8 @@ static int checks, failed;
         printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n");                                      \
     } while (0)
 
-/* Static and dynamic shared memory fit 48 KiB together, or a kernel must be allowed its dynamic part. */
+/* Static and dynamic shared memory up to 48 KiB together need no permission; above, the kernel is allowed its dynamic
+ * part. */
 static void check_shared_memory(void)
 {
     static const struct {
@@ -199,7 +200,8 @@ static void check_shared_memory(void)
     }
 }
 
-/* A kernel compiled at run time is allowed what it is launched with; maps of rows are the driver's. */
+/* A kernel compiled at run time is allowed the shared memory that it is launched with; tensor maps come from the
+ * driver. */
 static void check_run_kernel(void)
 {
     gpu_tensor_map map;
@@ -226,7 +228,7 @@ static void check_errors(void)
     CHECK(gpu_launched() == -1 && gpu_error() && !strcmp(gpu_error(), "too wide"), "found \"%s\"", gpu_error());
     gpu_clear_refusal();
     CHECK(!gpu_launched() && !gpu_error(), "a refusal stays: \"%s\"", gpu_error());
-    fake.last = cudaErrorInvalidValue; /* a launch that the driver refuses */
+    fake.last = cudaErrorInvalidValue; /* the driver refuses a launch */
     CHECK(gpu_launched() == -1 && gpu_error() && !strcmp(gpu_error(), "a kernel: invalid argument"), "found \"%s\"",
           gpu_error());
     gpu_clear_refusal();
@@ -238,7 +240,7 @@ static void check_errors(void)
           "a fault is cleared: \"%s\"", gpu_error() ? gpu_error() : "");
 }
 
-/* A process that trains run after run opens the GPU anew for each: nothing of the run before is left. */
+/* A process that trains run after run opens the GPU anew for each: nothing of the previous run remains. */
 static void check_reopening(void)
 {
     const char *why = NULL;
@@ -253,7 +255,8 @@ static void check_reopening(void)
         int device = run % 2;
         CHECK(!gpu_open(device, &why), "open %d: %s", run, why ? why : "");
         CHECK(gpu_multiprocessors() == 132 + device, "open %d: another GPU's properties", run);
-        void *small = gpu_scratch(0, 100), *large = gpu_scratch(0, 1000); /* a graph may still name the small one */
+        /* the small one stays valid, since a graph may still use it */
+        void *small = gpu_scratch(0, 100), *large = gpu_scratch(0, 1000);
         CHECK(small && large && small != large, "scratch memory did not grow");
         CHECK(!gpu_side_begin(GPU_RANKS), "open %d: no side stream", run);
         gpu_side_end();
@@ -287,7 +290,7 @@ static void check_events(void)
     check_told("a side stream", expected);
     for (int i = 0; i < STAGES; i++) gpu_send(NULL, gpu_stage(), 1);
     told[0] = 0;
-    gpu_send(NULL, gpu_stage(), 1); /* the first stage again, once its copy is done */
+    gpu_send(NULL, gpu_stage(), 1); /* the first stage again: its copy must have finished */
     snprintf(expected, sizeof expected, "synchronize %d/0; copy 0 in %d; record %d in %d; ", place_of(sent[0]), first,
              place_of(sent[0]), first);
     check_told("a stage of copies", expected);
@@ -341,7 +344,7 @@ static void check_watch(void)
     told[0] = 0;
 }
 
-/* After an error no capture begins, since nobody would end it; a capture that ends after an error leaves nothing. */
+/* After an error no capture begins, since nobody would end it. A capture that ends after an error leaves no graph. */
 static void check_capture(void)
 {
     const char *why = NULL;

@@ -1,10 +1,10 @@
-/* A position for tests: every head looks at one distance. */
+/* A position for tests: every head attends to the token at one distance. */
 #include "ab_plugin.h"
 #include <stddef.h>
 typedef struct {
     int64_t distance;
 } config;
-/* All attention goes to the token at the distance. */
+/* Gives the token at the distance score 0 and all others -100 per position away from it. */
 static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
 {
     double d = (double)((const config *)cfg)->distance;

@@ -28,12 +28,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* A place is identified by its innermost eight frames, after two of this file: the code that handles a failure is near,
- * and callers further out would only multiply the places. */
+/* A call's place is its innermost eight stack frames, without two of this file: the code that handles a failure is
+ * near, and frames further out would only multiply the places. */
 enum { SEEN = 1 << 16, FRAMES = 2 + 8 };
 typedef struct {
     _Atomic long calls, faults;
-    char first[64]; /* the function that failed first */
+    char first[64]; /* name of the function that failed first */
     _Atomic uint64_t seen[SEEN];
 } counter;
 
@@ -43,13 +43,13 @@ static long fail_at;
 static int stays, kills, by_place;
 static __thread int inside __attribute__((tls_model("initial-exec")));
 
-/* The call stack, each address relative to its library: the same in every process. */
+/* Hashes the call stack, each address relative to its library, so that all processes get the same hash. */
 static uint64_t place(void)
 {
     void *at[FRAMES];
     int n = backtrace(at, FRAMES);
     uint64_t h = 14695981039346656037u;
-    for (int i = 2; i < n; i++) { /* not this function nor due() */
+    for (int i = 2; i < n; i++) { /* skips this function and due() */
         struct dl_find_object in;
         uintptr_t a = (uintptr_t)at[i];
         if (!_dl_find_object(at[i], &in)) a -= (uintptr_t)in.dlfo_map_start;
@@ -97,7 +97,7 @@ __attribute__((constructor)) static void start(void)
     kills = !strcmp(colon, ":kill");
     by_place = getenv("ABLATE_FAULT_PLACES") != NULL;
     void *warm[2];
-    backtrace(warm, 2); /* its first call loads a library */
+    backtrace(warm, 2); /* the first call of backtrace() loads a library */
     int fd = (int)syscall(SYS_openat, AT_FDCWD, file, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0 || syscall(SYS_ftruncate, fd, sizeof *count)) return;
     void *p = (void *)syscall(SYS_mmap, NULL, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -109,7 +109,7 @@ __attribute__((constructor)) static void start(void)
 
 #define FAIL(of, why, result)                                                                                          \
     if (due(of, __func__)) return errno = (why), (result)
-/* The library's own function of the caller's name. */
+/* Declares `real`, the C library's function of the caller's name. */
 #define REAL(name)                                                                                                     \
     static __typeof__(name) *real;                                                                                     \
     if (!real) inside++, *(void **)&real = dlsym(RTLD_NEXT, #name), inside--
@@ -209,8 +209,8 @@ ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at)
     return real(fd, data, n, at);
 }
 
-/* Makes a stream fail and keep the error, as after a write that the kernel refused; but not standard error, whose
- * messages are checked. */
+/* Makes a stream fail and keep the error, as after a write that the kernel refused. Standard error never fails, since
+ * its messages are checked. */
 static int stream_fails(FILE *f, const char *name)
 {
     if (f == stderr || !due("write", name)) return 0;
@@ -326,7 +326,7 @@ int unlink(const char *path)
     REAL(unlink);
     return real(path);
 }
-/* Never fails here; but a signal to a process that has been waited for may meet another one that got its number. */
+/* Never fails. Reports a signal to a process that has been waited for: another process may have got its number. */
 int kill(pid_t pid, int signal)
 {
     REAL(kill);
@@ -382,7 +382,7 @@ int sqlite3_exec(void *db, const char *sql, void *row, void *arg, char **words)
 {
     REAL(sqlite3_exec);
     if (sqlite_fails(__func__)) return words ? *words = NULL, DISK_ERROR : DISK_ERROR;
-    inside++; /* its steps are its own */
+    inside++; /* this function's own calls neither count nor fail */
     int rc = real(db, sql, row, arg, words);
     inside--;
     return rc;

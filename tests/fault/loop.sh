@@ -16,7 +16,7 @@ library=$3 how_many=${4:-2} half=
 shift $(($# < 4 ? $# : 4))
 only=" $* "
 export GOMP_SPINCOUNT=2000 ABLATE_TASK_LEASE=1 ABLATE_FAULT_COUNT=$work/count
-export ABLATE_CUDA_MODULE=none # the CUDA runtime crashes if an allocation fails at its start
+export ABLATE_CUDA_MODULE=none # the CUDA runtime itself crashes if an allocation fails while it starts
 limit=${ABLATE_FAULT_SECONDS:-60}
 seed=${ABLATE_FAULT_SEED:-$((10#$(date +%N) % 32768))}
 RANDOM=$seed
@@ -26,7 +26,7 @@ read -ra kinds <<<"${ABLATE_FAULT_KINDS:-${kill:+$every}${kill:-malloc $every mm
 kinds=("${kinds[@]%:kill}")
 echo "calls drawn with ABLATE_FAULT_SEED=$seed"
 
-# ---- the commands' databases: $work/start after a small sweep, $work/half after one that was killed midway ----
+# ---- databases that the commands start from: $work/start after a small sweep, $work/half after one killed midway ----
 export ABLATE_HOME=$work/home ABLATE_DB=$work/home/results.db
 {
     tiny faults 8
@@ -66,11 +66,11 @@ mv home start
 cp -r empty home
 ABLATE_FAULT=fsync:9:on LD_PRELOAD=$library ablate run faults.ini --threads 1 --progress none >out 2>err
 mv home half
-cp -r empty older # a database of the first version
+cp -r empty older # a database of the first version of the schema
 cp "$source/tests/data/versions/3772abc.db" older/results.db && chmod u+w older/results.db
 
-# NAME|state|command|the query whose answer is compared in place of the command's output; -: nothing is compared
-# A script of tests/cli may have the cases of its command, in a line `# fault: NAME|...`.
+# NAME|STATE|COMMAND|QUERY: the query's answer is compared instead of the command's output; -: nothing is compared. A
+# script of tests/cli may list the cases of its command, in lines `# fault: NAME|...`.
 cases='run|empty|run faults.ini --threads 1 --progress plain --rerun failed|SELECT variant,seed,metric,quote(value) FROM results ORDER BY 1,2,3
 resume|half|run faults.ini --threads 1 --progress plain --rerun failed|SELECT variant,seed,metric,quote(value) FROM results ORDER BY 1,2,3
 dry-run|empty|run faults.ini --dry-run|
@@ -125,14 +125,14 @@ cases+=$'\n'$(sed -n 's/^# fault: //p' "$source"/tests/cli/*.sh)
 
 # ---- one command ----
 
-# Processes that an engine started may live on: each command gets its own home, so that none meets another's.
+# Gives each command a home of its own: processes that an engine started for the command before may live on.
 fresh() {
     local left
     left=$(leftovers)
     [ -z "$left" ] || kill -9 $left 2>/dev/null
     rm -rf home && cp -a "$state" home
 }
-# After the command launcher, which ended with c: waits for its tasks' results.
+# Waits for the results of the tasks that a launcher started. c: the launcher's exit code.
 sync_all() {
     local s=0
     timeout -s KILL "$limit" "$program" sync --wait || s=$?
@@ -144,14 +144,14 @@ perform() {
     eval "timeout -s KILL $limit \"\$program\" $command" >"$1" 2>err || code=$?
     return $code
 }
-# Prints the files that commands write, without times.
+# Prints the query's answer to $1, if the case has a query.
 answer() {
     if [ ${#query} -gt 1 ]; then "$program" query "$query" --format csv >"$1" 2>>err; fi
 }
 calls() { od -An -td8 -j"$1" -N8 count | tr -d ' '; }
 
 declare -A outcome=([equal]=0 [warned]=0 [refused]=0 [killed]=0)
-# attempt KIND:N: with that fault, and once more without
+# attempt KIND:N: runs the command with that fault, and once more without
 attempt() {
     local code=0 what="$name with $1" began=$SECONDS
     rm -f count && fresh
@@ -165,7 +165,8 @@ attempt() {
     elif [ $code -ge 128 ]; then
         wrong "$what: killed by a signal ($code)" && tail -3 words
     elif [ $code = 0 ] && grep -q '^warning: ' words; then
-        outcome[warned]=$((outcome[warned] + 1)) # such as about a plugin that could not be opened
+        # a warning explains other output: a plugin could not be opened, for example
+        outcome[warned]=$((outcome[warned] + 1))
     elif [ $code = 0 ]; then
         outcome[equal]=$((outcome[equal] + 1))
         answer faulty
@@ -173,13 +174,13 @@ attempt() {
             diff faulty calm | head -5 && tail -3 words; }
     else
         outcome[refused]=$((outcome[refused] + 1))
-        # check's verdict is its output
+        # `ablate check` prints its failures to standard output
         [ -s words ] || { [ "$name" = check ] && [ -s faulty ]; } || wrong "$what: exit code $code without a word"
     fi
     code=0
     perform after || code=$?
     answer after
-    # a refused command may have done part of its work, such as removing, and need not do it again
+    # after a refused command less may be left to do: it may have removed files already
     [ $code = $calm_code ] || [ -n "$query" ] || { wrong "$what: afterwards exit code $code, undisturbed $calm_code" &&
         tail -3 err; }
     [ -n "$varies" ] || cmp -s after calm || { wrong "$what: afterwards the output is another" && diff after calm |
@@ -207,7 +208,7 @@ while IFS='|' read -r name state command query; do
         by_place=
         { [ "$how_many" = whole ] && [ $kind != malloc ] && [ $name != launcher ] && [ -z "$kill" ]; } || by_place=1
         [ -z "$by_place" ] && unset ABLATE_FAULT_PLACES || export ABLATE_FAULT_PLACES=1
-        rm -f count && fresh # N = 0 only counts
+        rm -f count && fresh # with N = 0 calls are only counted
         ABLATE_FAULT=$kind:0 LD_PRELOAD=$library perform faulty
         n=$(calls 0)
         if [ "$how_many" = whole ]; then
@@ -226,9 +227,10 @@ done <<<"$cases"
 [ -z "$kill" ] || echo "kills: ${outcome[killed]} ended the command"
 echo "faults: ${outcome[equal]} made no difference, ${outcome[warned]} brought a warning, ${outcome[refused]} were answered with an error in words"
 
-# Every command is in the list above, or among these, with the reasons below.
+# Every command of `ablate help` must be in the list above, or be left out for a reason below.
 left_out=" bench test help parse worker man predict "
-# timings; the launcher's; itself; needs a treebank (tests/cli/parsing.sh); a run's; prints its table; is translate
+# bench: timings; test: needs a build; help: prints text; parse: needs a treebank (tests/cli/parsing.sh); worker: a run
+# starts it; man: prints the help's tables; predict: equals translate
 for command in $(ablate help | awk '/^  [a-z]/ { print $1 }'); do
     [[ "$left_out" == *" $command "* ]] || grep -q "|[^|]*|$command" <<<"$cases" ||
         wrong "no fault loop over 'ablate $command'"

@@ -1,4 +1,4 @@
-/* config_fuzz.c - bytes as the settings that are stored with a run: read, or refused with a message; settings that were
+/* config_fuzz.c - fuzzes the settings stored with a run: bytes are read, or refused with a message. Settings that were
  * read are written as JSON that reads back to the same hash. */
 #include "network/settings/config.h"
 #include "file.h"
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     } else {
         config_hash(&s, was);
         config_to_json(&s, NULL, NULL, &text);
-        if (!strstr(str_text(&text), "\xef\xbf\xbd")) { /* stands for bytes that are no UTF-8 */
+        if (!strstr(str_text(&text), "\xef\xbf\xbd")) { /* U+FFFD, which replaces bytes that are not UTF-8 */
             must(!config_from_json(str_text(&text), &back, &a, &none), none.text);
             config_hash(&back, is);
             must(same(was, is), "settings come back with another hash");

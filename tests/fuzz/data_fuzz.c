@@ -1,5 +1,5 @@
-/* data_fuzz.c - bytes as a corpus in one file, whose parts are split off and inspected (`ablate data check`), and as a
- * treebank's brackets or XML, or CoNLL-U with coreference: lines, or refused with words. */
+/* data_fuzz.c - fuzzes corpora: bytes as a corpus in one file, which is split and inspected (`ablate data check`); as a
+ * treebank in brackets or XML; as CoNLL-U with coreference. Each is read, or refused with a message. */
 #include "file.h"
 #include "corpus.h"
 #include "network/plugin/plugin.h"
@@ -44,7 +44,7 @@ static void table(const char *path)
 
 static void trees(const uint8_t *data, size_t n)
 {
-    char *text = malloc(n + 1), *ids = malloc(n + 1); /* the first line: numbers of articles */
+    char *text = malloc(n + 1), *ids = malloc(n + 1); /* the first line lists numbers of articles */
     if (!text || !ids) abort();
     memcpy(text, data, n);
     text[n] = 0;

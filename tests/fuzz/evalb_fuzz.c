@@ -1,4 +1,5 @@
-/* evalb_fuzz.c - bytes as an EVALB parameter file, read and used for a score, or refused with its path in front. */
+/* evalb_fuzz.c - fuzzes EVALB parameter files: bytes are read and used for a score, or refused with a message that
+ * begins with the path. */
 #include "file.h"
 #include "text/metric/evalb/evalb.h"
 

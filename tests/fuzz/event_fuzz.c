@@ -1,5 +1,5 @@
-/* event_fuzz.c - bytes as lines of a worker's pipe: split into fields that stay inside the line; statistics are as many
- * numbers as the line has, whatever it claims. */
+/* event_fuzz.c - fuzzes lines of a worker's pipe: fields stay inside the line, and statistics have as many numbers as
+ * the line, whatever count it claims. */
 #include "file.h"
 #include "lab/launch/event.h"
 #include <string.h>

@@ -1,7 +1,8 @@
-/* export_fuzz.c - bytes as damage to a small trained model, which is then loaded and exported in each format of other
- * programs: files are written, or there are words. The first byte says which model of export_models/ and which format;
- * then, five bytes each, where a byte is (four bytes, modulo the length; 0 in the upper half of the fourth: within the
- * head, which says what the tensors are) and what it becomes. An odd number of bytes left over cuts the file there. */
+/* export_fuzz.c - fuzzes `ablate export`: bytes say how a small trained model is damaged, which is then loaded and
+ * exported to another program's format, or refused with a message. The first byte chooses the model of export_models/
+ * and the format. Then each five bytes are one edit: an offset (four bytes, modulo the length, or modulo the header's
+ * length if the fourth is below 128) and the new value. If an odd number of bytes is left over, the file is cut in
+ * proportion to the last one. */
 #include "file.h"
 #include "base/base.h"
 #include "network/formats/formats.h"
@@ -34,13 +35,13 @@ static void begin(void)
     log_to(NULL, LOG_ERROR);
 }
 
-/* The model after the edits, [*length], for the caller to free. */
+/* Returns the edited model, [*length]; the caller frees it. */
 static uint8_t *damaged(const str *from, const uint8_t *data, size_t n, size_t *length)
 {
     uint64_t head;
     memcpy(&head, from->s, sizeof head);
     *length = n % EDIT & 1 ? from->n * data[n - 1] / 256 : from->n;
-    uint8_t *x = malloc(*length + 1); /* exactly this long, so that a sanitizer sees a read beyond it */
+    uint8_t *x = malloc(*length + 1); /* exactly as long as the data, so that a sanitizer reports reads past the end */
     if (!x) abort();
     memcpy(x, from->s, *length);
     for (; n >= EDIT; n -= EDIT, data += EDIT) {

@@ -1,4 +1,4 @@
-/* file.h - a fuzz target's bytes as a file, for what reads from a path. */
+/* file.h - gives a fuzz target's bytes a path, for functions that read files. */
 #ifndef FUZZ_FILE_H
 #define FUZZ_FILE_H
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* Its path: a file in memory that holds the bytes until the next call. */
+/* Writes the bytes to a file in memory and returns its path, valid until the next call. */
 static inline const char *fuzz_file(const uint8_t *data, size_t n)
 {
     static int fd = -1;
@@ -22,7 +22,7 @@ static inline const char *fuzz_file(const uint8_t *data, size_t n)
     return path;
 }
 
-/* Aborts unless a target's promise holds; libFuzzer reports it. */
+/* Aborts unless `holds`; libFuzzer reports that as a failure. */
 static inline void must(int holds, const char *what)
 {
     if (holds) return;

@@ -1,5 +1,6 @@
-/* image_fuzz.c - bytes as an IDX or PGM file of images and as an IDX file of classes: read, each pixel within the grey
- * levels and no more pixels than bytes, or refused with words that name the file. */
+/* image_fuzz.c - fuzzes image files: bytes as an IDX or PGM file of images, and as an IDX file of classes. They are
+ * read, with each pixel within the grey levels and no more pixels than bytes, or refused with a message that names the
+ * file. */
 #include "file.h"
 #include "read.h"
 #include <string.h>

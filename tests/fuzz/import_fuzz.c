@@ -1,4 +1,4 @@
-/* import_fuzz.c - bytes as a recorded experiment: imported into a database whose checks hold afterwards, or refused
+/* import_fuzz.c - fuzzes recorded experiments: bytes are imported into a database that stays consistent, or refused
  * with a message and no change. */
 #include "file.h"
 #include "lab/results/internal.h"

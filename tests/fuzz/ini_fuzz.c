@@ -1,5 +1,5 @@
-/* ini_fuzz.c - bytes as an experiment's INI, by its path: read, or refused with a message. A spec that was read prints
- * as an INI that reads back to rows of the same hashes. */
+/* ini_fuzz.c - fuzzes INIs: bytes are read as an experiment, or refused with a message. What was read prints as an INI
+ * that reads back to rows with the same hashes. */
 #include "lab/config/spec.h"
 #include "file.h"
 

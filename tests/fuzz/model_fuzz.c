@@ -1,5 +1,5 @@
-/* model_fuzz.c - bytes as a model's file: its text entries and the values of a parameter, which are bytes of the file,
- * or refused with words. */
+/* model_fuzz.c - fuzzes model files: bytes give text entries and the values of a parameter, which are bytes of the
+ * file, or are refused with a message. */
 #include "file.h"
 #include "network/train/checkpoint.h"
 #include "tensor/graph/params.h"

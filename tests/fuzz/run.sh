@@ -15,7 +15,7 @@ mkdir -p $build/crashes
 
 rc=0
 total=0
-# target, and its executions of a million
+# each target, and its share of each million executions
 while read -r name share; do
     mkdir -p $build/corpus/"$name"
     log=$build/$name.log

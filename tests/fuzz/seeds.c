@@ -1,4 +1,4 @@
-/* seeds.c - where there is no fuzzer: runs a target over the files of a folder, and over every beginning of each. */
+/* seeds.c - runs a target without a fuzzer: over all files of a folder, and over every prefix of each. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* Returns the number of inputs in the file; -1: it cannot be read. */
+/* Returns the number of inputs made from the file, or -1 if it cannot be read. */
 static long run(const char *path)
 {
     static uint8_t data[1 << 20];
@@ -18,7 +18,8 @@ static long run(const char *path)
     fclose(f);
     LLVMFuzzerTestOneInput(data, n);
     for (size_t cut = 0; cut < n; cut += step, runs++) {
-        uint8_t *exact = malloc(cut + 1); /* so that a sanitizer sees a read beyond it */
+        /* exactly as long as the data, so that a sanitizer reports reads past the end */
+        uint8_t *exact = malloc(cut + 1);
         if (!exact) return -1;
         memcpy(exact, data, cut);
         LLVMFuzzerTestOneInput(exact, cut);

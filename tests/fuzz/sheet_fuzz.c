@@ -1,5 +1,5 @@
-/* sheet_fuzz.c - bytes as CSV or JSON lines and as an event file: a sheet, or refused with words. A sheet that was read
- * from CSV is written as CSV that reads back to the same cells. */
+/* sheet_fuzz.c - fuzzes tables for import: bytes as CSV, JSON lines and an event file become a sheet, or are refused
+ * with a message. A sheet that was read from CSV is written as CSV that reads back to the same cells. */
 #include "file.h"
 #include "lab/foreign/foreign.h"
 #include <string.h>

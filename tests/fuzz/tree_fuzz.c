@@ -1,6 +1,6 @@
-/* tree_fuzz.c - bytes as a treebank: read, linearised in every form, read back, walked through the
- * constraints' grammar. Nothing crashes, and what was read comes back as the same tree. A fuzz target with
- * clang (-DABLATE_FUZZ=ON); tests/unit runs it over the seeds. */
+/* tree_fuzz.c - fuzzes treebanks: bytes are read, linearised in every form, read back, and walked through the
+ * constraints' grammar. Nothing crashes, and a tree comes back from its sequence. tests/unit runs it over the seeds;
+ * clang with -DABLATE_FUZZ=ON makes a fuzz target. */
 #include "grammar.h"
 #include "treebank.h"
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void must(int holds, const char *what)
     abort();
 }
 
-/* The tree's sequence gives the tree again. */
+/* Checks that the tree's sequence gives the tree again. */
 static void back_and_forth(const tree *t)
 {
     labels known = {0};
@@ -33,9 +33,9 @@ static void back_and_forth(const tree *t)
         linear_write((form)f, t, &known, &line);
         int good = linear_read((form)f, line.s, &s, &known, &back);
         tree_write(&back, &again);
-        int unknown = strstr(line.s, "\xe2\x81\x87") != NULL; /* stands for any token */
+        int unknown = strstr(line.s, "\xe2\x81\x87") != NULL; /* this character replaces tokens that have no symbol */
         must(unknown || (good && !strcmp(printed.s, again.s)), "a tree does not come back from its sequence");
-        linear_read((form)f, printed.s, &s, &known, &back); /* no sequence: repaired */
+        linear_read((form)f, printed.s, &s, &known, &back); /* this text is no sequence; reading repairs it */
     }
     labels_free(&known);
     buffer_free(&printed);
@@ -46,7 +46,7 @@ static void back_and_forth(const tree *t)
     free(tag);
 }
 
-/* The bytes choose among the allowed tokens: some token is always allowed, and the tree ends. */
+/* Lets the bytes choose among the allowed tokens: some token is always allowed, and the tree ends. */
 static void walk(form f, const uint8_t *data, size_t n)
 {
     static const char *const labelled[] = {"<pad>", "<unk>", "<s>", "</s>", "S", "/S", "NP", "/NP", "XX"};

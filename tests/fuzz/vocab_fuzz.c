@@ -1,14 +1,14 @@
-/* vocab_fuzz.c - bytes as a stored vocabulary: refused with words, or it encodes and decodes any line with ids inside
- * the vocabulary, and is written as bytes that read back to the same size. The first byte says the kind; the header
- * with its sha256, past which random bytes would never come, is put before the rest here. From 8 on the bytes are taken
- * as they are. */
+/* vocab_fuzz.c - fuzzes stored vocabularies: bytes are refused with a message, or the vocabulary encodes and decodes
+ * any line with ids inside it, and is written as bytes that read back to the same size. If the first byte is below 8,
+ * it chooses the kind, and a header with the right sha256, which random bytes would never hit, is added here; otherwise
+ * the bytes are used as they are. */
 #include "file.h"
 #include "text/tokens/vocab.h"
 #include <string.h>
 
 static const char *const kinds[] = {"bpe", "unigram", "words", "char"};
 
-/* The word that vocabularies begin with. */
+/* The first word of a stored vocabulary. */
 static const char *magic(void)
 {
     static char word[64];

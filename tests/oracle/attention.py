@@ -20,12 +20,12 @@ CAUSAL = torch.ones(T, T, dtype=torch.bool).tril()
 EVERY = torch.ones(T, T, dtype=torch.bool)
 DISTANCE = torch.arange(T)[None, :] - torch.arange(T)[:, None]          # j - i, [query, key]
 
-INPUTS = {                              # stream p, shape: element j is uniform(p, j)
+INPUTS = {                              # name: (number of the stream, shape); element j is uniform(stream, j)
     "q": (0, (B, H, T, D)),
     "k": (1, (B, H, T, D)),
     "v": (2, (B, H, T, D)),
-    "w": (3, (H, D)),                   # additive: one vector a head
-    "rel_k": (4, (2 * CLIP + 1, D)),    # shaw: row clip(j - i) + CLIP, shared by the heads
+    "w": (3, (H, D)),                   # additive attention: one vector per head
+    "rel_k": (4, (2 * CLIP + 1, D)),    # Shaw et al.: row clip(j - i) + CLIP, shared by the heads
     "rel_v": (5, (2 * CLIP + 1, D)),
 }
 

@@ -59,21 +59,22 @@ PAIRS = [
 ]
 
 
-# Every character that sigma looks through although its class does not say so, and one that is none of them.
+# Every character that the rule for a final sigma skips although its class is no reason to, and one that it does not
+# skip.
 INNER = '\'.:\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a;'
 PAIRS += [(' '.join(f'AΣ{c}A' for c in INNER), 'aς aσ'), (' '.join(f'A{c}Σ' for c in INNER), 'aς aσ'),
           (' '.join(f'{c}Σ' for c in 'ªºⅠⅿⒶⓩ🄰🅉🅐🅩🅰🆉⁰①'), 'ς σ')]
 
 
 def check_age(text):
-    """Refuses a character whose class the `regex` module and this Python disagree on: it is too new to test with."""
+    """Refuses a character whose class differs between the `regex` module and this Python: it is too new for a test."""
     for c in text:
         for k in 'PNS':
             assert bool(regex.match(r'\p{%s}' % k, c)) == (unicodedata.category(c)[0] == k), hex(ord(c))
 
 
 def variant(text):
-    """Another reference: words dropped, doubled or changed in case."""
+    """Makes another reference: words dropped, doubled or changed in case."""
     words = []
     for word in text.split(' '):
         at = random.random()
@@ -94,7 +95,8 @@ def hide(text):
 
 
 def bleu_of(tok, **rest):
-    """sacreBLEU with its tokenizers, and `compounds`: what is done to Moses' tokens before multi-bleu.perl."""
+    """sacreBLEU with one of its tokenizers, or with `compounds`: splits Moses' tokens as was done before
+    multi-bleu.perl."""
     metric = BLEU(tokenize='none' if tok == 'compounds' else tok, **rest)
     if tok == 'compounds':
         metric.tokenizer = lambda line: re.sub(r'(\S)-(\S)', r'\1 ##AT##-##AT## \2', line.rstrip())

@@ -28,7 +28,7 @@ def read_lines():
     for line in open(os.path.join(HERE, '../unit/metric/bleu_golden.tsv'), 'rb'):
         fields = line.rstrip(b'\n').split(b'\t')
         if fields[0] == b'line':
-            # line breaks and blanks at ends are dropped: a file's line cannot hold the one and is read without the other
+            # no line breaks, which would end the line, and no blanks at ends, which reading drops
             lines = [shown(f).replace('\n', ' ').replace('\r', ' ').rstrip() for f in fields[1:]]
             yield lines
 

@@ -191,7 +191,7 @@ def path(at, x, mem):  # Yang et al. 2025, eq. 3
 
 
 def short_conv_of(at, y, name, width):
-    """Each column over the last `width` tokens, oldest first."""
+    """Filters each column over the last `width` tokens, oldest first."""
     w, before = at.w(name, width, y.shape[1]), np.concatenate([np.zeros((width - 1, y.shape[1])), y])
     return sum(w[i] * before[i : i + len(y)] for i in range(width))
 

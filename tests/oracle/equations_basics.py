@@ -1,5 +1,5 @@
-"""Functions that the equations of several plugins share, in plain NumPy. A plugin gets its place (plugins.py): its sizes,
-settings, and learned values by name."""
+"""Functions that the equations of several plugins share, in plain NumPy. `at` (class Place of plugins.py) gives a plugin
+its sizes, settings, and learned values by name."""
 import math
 
 import numpy as np

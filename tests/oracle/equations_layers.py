@@ -5,7 +5,7 @@ import numpy as np
 
 from equations_basics import gelu, linear, relu, sigmoid, silu, softmax, softplus, unit
 
-# ---- feed-forwards: they get the rows of all sentences ----
+# ---- feed-forwards: their input is the rows of all sentences ----
 
 
 def of_rows(f):
@@ -113,7 +113,7 @@ def dyt(at, x):  # Zhu et al. 2025, algorithm 1
 
 NORMS = dict(dyt=dyt, layer_norm=layer_norm, none=lambda at, x: x, rms_norm=rms_norm)
 
-# ---- blocks: self, cross, feed and norm take and return the rows of all sentences ----
+# ---- blocks: self_attention, cross, feed and norm map the rows of all sentences to new rows ----
 
 
 def plus(xs, ys, factor=1.0):

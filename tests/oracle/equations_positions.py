@@ -1,5 +1,5 @@
-"""Positions in plain NumPy, from their papers' equations: what is added to the embedding, a rotation, terms of the scores
-and of the output."""
+"""Positions in plain NumPy, from their papers' equations: a vector for the embedding, a rotation, terms for the scores
+and the output."""
 import math
 
 import numpy as np

@@ -7,7 +7,8 @@ from equations_basics import heads, linear, merge, projections, sigmoid, silu, s
 
 
 def decayed(at, x, log_keep, gate_bias):
-    """Both directions in the encoder; log_keep [H,T,d_k]: how much of the state each token keeps."""
+    """q_t S_t, where S_t = keep_t S + k' v; both directions in the encoder. log_keep [H,T,d_k]: log of the factor by
+    which each token keeps the state."""
     q, k, v = projections(at, x, x)
     b, T = np.cumsum(log_keep, 1), len(x)
     w = np.zeros((at.H, T, T))
@@ -30,7 +31,7 @@ def gated_linear(at, x, mem):  # Yang et al. 2024, section 4.2
 
 
 def short_conv(at, y, name, width):
-    """Each column over the last `width` tokens, or in the encoder those around; oldest first."""
+    """Filters each column over `width` tokens: in a decoder the last ones, in an encoder those around; oldest first."""
     w, out = at.w(name, width, y.shape[1]), np.zeros(y.shape)
     before = width - 1 if at.causal else width // 2
     for t in range(len(y)):
@@ -65,7 +66,8 @@ def mixed(at, x, name, n, d, unit=False):
 
 
 def rates(at, x):
-    """Steps dt [H,T] and kept shares exp(-exp(A) dt); the heads begin at 1 .. 16 and 0.001 .. 0.1, spread evenly."""
+    """Steps dt [H,T] and decays exp(-exp(A) dt). Initial values are spread evenly over heads: A's rates 1 .. 16, dt
+    0.001 .. 0.1."""
     share = np.arange(at.H) / max(at.H - 1, 1)
     first_dt = np.log(np.expm1(np.exp(np.log(0.001) + share * (np.log(0.1) - np.log(0.001)))))
     dt = softplus(linear(at, x, "dt", at.H, False) + at.w("dt_bias", at.H) + first_dt).T
@@ -122,7 +124,7 @@ def low_rank(at, x, name, rank, n, bias=True):
 
 
 def first_values(at, v):
-    """Keeps a sentence's values of layer 0 and returns None; in later layers returns them, sentence by sentence."""
+    """Layer 0 stores a sentence's values and returns None; later layers return the stored values, sentence by sentence."""
     kept = at.net.__dict__.setdefault("first_values", {})
     if at.layer == 0:
         if kept.get(at.role, (None,))[0] is not at:

@@ -20,8 +20,8 @@ CONFIGS = {
 SRC_LENGTHS = [7, 3, 11, 5, 9, 4, 6]
 TGT_LENGTHS = [6, 2, 9, 3, 8, 7, 4]
 SAMPLES, GREEDY = 16, 12
-STEPS, WARMUP, SCALE = 10, 10, 0.5      # scale 1 makes ten steps so wild that fp32 and fp64 part by 1e-4
-BEAM, ALPHA, LONGER = 4, 1.0, 20         # at most source length + LONGER
+STEPS, WARMUP, SCALE = 10, 10, 0.5      # with scale 1, ten steps are so large that fp32 and fp64 differ by 1e-4
+BEAM, ALPHA, LONGER = 4, 1.0, 20         # an output has at most LONGER more tokens than its source
 
 
 def batch(vocab):
@@ -64,17 +64,17 @@ def frozen(m):
 
 
 def translations(m, rows):
-    """The beam's best for each sentence, by itself: [(ids, score)]."""
+    """Beam search for each sentence alone: [(best ids, score)]."""
     return [m.beam(pad([r]), BEAM, ALPHA, len(r) + LONGER) for r in rows]
 
 
 def projection(p, g):
-    """sum_j u(5000 + p, j) g_j: sees an error anywhere in the tensor, which a norm or a few samples may not."""
+    """sum_j u(5000 + p, j) g_j: an error in any element changes it, which a norm or a few samples may miss."""
     return sum(uniform(5000 + p, j) * x for j, x in enumerate(g.flatten().tolist()))
 
 
 def samples(p, n):
-    """SAMPLES indices (all of them where there are fewer), in order."""
+    """SAMPLES indices below n, in order; all of them if there are fewer."""
     picked = {splitmix64((7000 + p) * 1000003 + k) % n for k in range(SAMPLES)} if n > SAMPLES else range(n)
     return sorted(picked)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""mirrored.py RESULTS.DB - of the test pairs a + b of grokking.ini, how many each run solved whose mirror image b + a was in training, and how
-many of the others. Draws the pairs again (plugins/tasks/arithmetic.c) and reads the statistics per example (core/lab/results/stats.c)."""
+"""mirrored.py RESULTS.DB - for grokking.ini: of the test pairs a + b whose mirror image b + a was in training, how many
+each run solved, and how many of the other pairs. Draws the pairs again (plugins/tasks/arithmetic.c) and reads the
+statistics per example (core/lab/results/stats.c)."""
 import sqlite3
 import sys
 

@@ -37,7 +37,7 @@ class Config:
 
 
 def shapes(c):
-    """[(name, shape)] of every parameter, in the order that numbers them."""
+    """[(name, shape)] of every parameter; parameter number p is entry p."""
     d, k, v = c.d_model, c.heads * c.d_k, c.heads * c.d_v
     out = [("embed", (c.vocab, d))]
 
@@ -75,7 +75,7 @@ def shapes(c):
     return out
 
 
-# ---- numbers that any language can make ----
+# ---- numbers that every language computes alike ----
 
 MASK = (1 << 64) - 1
 
@@ -128,7 +128,8 @@ def load(path):
 
 
 def config_of(keys, params):
-    """Config from the settings in a checkpoint; the vocabulary from the table. What model.py does not know is refused."""
+    """Config from a checkpoint's settings; the vocabulary's size from the embedding. Settings that this model lacks are
+    refused."""
     c = Config(vocab=params["embed"].shape[0], d_model=params["embed"].shape[1], bos=2, eos=3)
     c.layers, c.heads, c.d_ff, c.d_k, c.d_v = (int(keys[k]) for k in ("layers", "heads", "d_ff", "d_k", "d_v"))
     c.norm, c.eps = "pre" if keys["block"] == "pre_norm" else "post", float(keys["layer_norm.eps"])
@@ -167,7 +168,7 @@ class Transformer:
         return F.layer_norm(x, (self.c.d_model,), self.p[name + ".g"], self.p[name + ".b"], self.c.eps)
 
     def sublayer(self, name, x, f):
-        """name is of the sublayer whose LN this is."""
+        """Applies the sublayer f and its norm; `name` is the sublayer's name."""
         if self.c.norm == "post":
             return self.norm(name + ".ln", x + self.drop(f(x)))
         return x + self.drop(f(self.norm(name + ".ln", x)))
@@ -177,7 +178,8 @@ class Transformer:
         return self.drop(x + sinusoid(ids.shape[1], self.c.d_model, x.dtype))
 
     def mix(self, q, k, v, mask):
-        """softmax(q k' / sqrt(d_k)) v per head. q [B,Tq,h d_k]; k, v of the keys' side; mask [B,1|Tq,Tk]: true = seen."""
+        """softmax(q k' / sqrt(d_k)) v per head. q [B,Tq,h d_k]; k, v [B,Tk,h d_k|d_v]; mask [B,1|Tq,Tk]: true where a
+        query may see a key."""
         heads = lambda x, width: x.reshape(x.shape[0], x.shape[1], self.c.heads, width).transpose(1, 2)
         q, k, v = heads(q, self.c.d_k), heads(k, self.c.d_k), heads(v, self.c.d_v)
         scores = (q @ k.transpose(-1, -2)) / math.sqrt(self.c.d_k)
@@ -225,7 +227,8 @@ class Transformer:
         return self.decode(self.encode(src), src, tgt_in)
 
     def losses(self, src, tgt_in, tgt_out):
-        """(smoothed loss, unsmoothed cross-entropy), both a mean over the real target tokens, and their logits [N, V]."""
+        """(smoothed loss, unsmoothed cross-entropy, logits [N, V]): both losses are means over the target tokens
+        without padding."""
         real = tgt_out >= 0
         z = self.logits(src, tgt_in)[real]
         logp = z.log_softmax(-1)
@@ -241,7 +244,7 @@ class Transformer:
 
     @torch.no_grad()
     def greedy(self, src, max_len):
-        """Lists of ids, EOS included where it came."""
+        """Greedy decoding: lists of ids, with EOS if it was predicted."""
         memory = self.encode(src)
         ids = torch.full((src.shape[0], 1), self.c.bos)
         done = torch.zeros(src.shape[0], dtype=torch.bool)
@@ -255,11 +258,9 @@ class Transformer:
 
     @torch.no_grad()
     def beam(self, src, beam, alpha, max_len):
-        """The best hypothesis for one sentence [1, T]: (ids with EOS, log-probability / ((5 + len) / 6)^alpha).
-
-        len counts EOS. The search ends when no live hypothesis can still beat the best finished one: its
-        log-probability only falls, and the penalty is largest at max_len.
-        """
+        """The best hypothesis for one sentence [1, T]: (ids with EOS, log-probability / ((5 + len) / 6)^alpha).  len
+        counts EOS. The search ends when no live hypothesis can still beat the best finished one: a log-probability only
+        falls, and the penalty is largest at max_len."""
         penalty = lambda n: ((5 + n) / 6) ** alpha
         memory = self.encode(src)
         live, finished = [([self.c.bos], 0.0)], []
@@ -285,6 +286,6 @@ def until(eos, ids):
 
 
 def pad(rows):
-    """Lists of ids -> [B, T], -1 after each end."""
+    """Pads lists of ids to [B, T], with -1 after each end."""
     t = max(len(r) for r in rows)
     return torch.tensor([list(r) + [-1] * (t - len(r)) for r in rows])

@@ -8,7 +8,7 @@ The program is $ABLATE, default build/ablate. Prints figures; exits with 1 if on
 """
 import sys
 
-HERE = sys.path.pop(0)  # this folder's statistics.py is not Python's
+HERE = sys.path.pop(0)  # removes this folder from the path: its statistics.py would hide Python's
 import collections, json, os, pathlib, struct, subprocess, tempfile
 
 import numpy as np
@@ -60,7 +60,7 @@ def ctranslate2_outputs(folder, sp, lines, beam, penalty, kind, nbest=1, patienc
     t = ctranslate2.Translator(folder, device="cpu", compute_type=kind, intra_threads=1)
     tokens = [sp.encode(s, out_type=str) for s in lines]
     out = [[] for _ in lines]
-    for n in {len(x) for x in tokens}:  # ablate's limit depends on the source's length
+    for n in {len(x) for x in tokens}:  # ablate's maximal output length depends on the source's length
         at = [i for i, x in enumerate(tokens) if len(x) == n]
         found = t.translate_batch([tokens[i] for i in at], beam_size=beam, length_penalty=penalty, max_batch_size=32, return_scores=True,
                                   num_hypotheses=nbest, patience=patience, max_decoding_length=n + 50)
@@ -85,7 +85,7 @@ def translation(model, text):
                 best = ours(model, lines, 4, 0, nbest=4) if beam == 4 else None
                 for i in differ:
                     print(f"  line {i + 1}: log P {best[i][0][1] if best else 0:.5f} and {b[i][0][1]:.5f}: {a[i]} | {b[i][0][0]}")
-            # The run's own penalty ((5 + n) / 6)^0.6, by which CTranslate2's four hypotheses are ranked again.
+            # Ranks CTranslate2's four hypotheses again, by the run's own penalty ((5 + n) / 6)^0.6.
             a = ours(model, lines, 4, 0.6)
             b = [max(h, key=lambda x: x[1] / ((5 + x[2]) / 6) ** 0.6)[0]
                  for h in ctranslate2_outputs(f"{folder}/ct2", sp, lines, 4, 0, "float32", nbest=4, patience=2)]

@@ -20,7 +20,8 @@ import types
 
 import torch
 
-for package in ("timm", "timm.optim"):                      # the one file, without what the whole package asks for
+# imports one file only: the whole package needs more packages
+for package in ("timm", "timm.optim"):
     folders = importlib.util.find_spec("timm").submodule_search_locations if package == "timm" else [sys.modules["timm"].__path__[0] + "/optim"]
     sys.modules[package] = types.ModuleType(package)
     sys.modules[package].__path__ = list(folders)
@@ -48,7 +49,7 @@ def say(step, name, x):
 
 
 def run(make):
-    """make(name, tensor) -> (tensors that the optimizer has, optimizer, their joined values in our layout)."""
+    """make(name, tensor) returns (tensors to optimize, optimizer, function that joins their values in our layout)."""
     for k, (name, shape) in enumerate(SHAPES):
         split, optimizer, joined = make(name, first(k, shape))
         for t in range(1, STEPS + 1):

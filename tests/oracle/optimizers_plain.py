@@ -34,7 +34,7 @@ def say(step, name, x):
 
 
 class Soap:
-    """Updates one matrix; a vector by Adam. A side longer than `most` keeps the identity."""
+    """SOAP: updates one matrix; a vector by Adam. A side longer than `most` keeps the identity as its basis."""
 
     def __init__(self, w, lr, beta1, beta2, eps, decay, every, most):
         self.w, self.lr, self.beta1, self.beta2, self.eps, self.decay, self.every = w, lr, beta1, beta2, eps, decay, every
@@ -95,7 +95,7 @@ def prodigy(lr, beta1=0.9, beta2=0.999, eps=1e-8, decay=0, d0=1e-6, d_coef=1):
 
 
 def plain(rule):
-    """A rule of one tensor: rule(w, g, state, t) returns the parameters after update t."""
+    """Prints a rule's updates of each tensor: rule(w, g, state, t) returns the parameters after update t."""
     for k, (name, shape) in enumerate(SHAPES):
         w, state = first(k, shape), {}
         for t in range(1, STEPS + 1):

@@ -16,7 +16,7 @@ POINTS, WEIGHTS = (POINTS + 1) / 2, WEIGHTS / 2
 
 
 def used(s2, n, prior_df, prior_s2):
-    """Variances as the test uses them, at the points, and their degrees of freedom."""
+    """The variance estimates that the test uses, at the quadrature points, and their degrees of freedom."""
     own = s2 * stats.chi2.ppf(POINTS, n - 1) / (n - 1)
     if math.isinf(prior_df):
         return np.maximum(own, prior_s2)

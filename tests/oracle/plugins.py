@@ -22,13 +22,13 @@ VOCABULARY, SPECIALS, BOS, EOS = 13, 4, 2, 3
 MASK = (1 << 64) - 1
 USUAL = dict(d_model=8, d_ff=10, heads=2, d_k=4, d_v=3, layers_encoder=1, layers_decoder=1, share_embeddings="target",
              dropout=0, attention_dropout=0, activation_dropout=0, seed=7,
-             feed_forward="gelu")  # smooth: differences across a kink of relu would not be derivatives
+             feed_forward="gelu")  # a smooth function: relu's kink would spoil the differences
 KINDS = dict(attention=ATTENTIONS, position=POSITIONS, feed_forward=FEED_FORWARDS, norm=NORMS, block=BLOCKS, head=HEADS)
 STEP = 1e-4
 
 
 def hashed(place, n):
-    """n numbers in [-1, 1) that depend on place and index alone."""
+    """n numbers in [-1, 1) that depend on stream and index alone."""
     i = np.arange(n, dtype=np.uint64)
     with np.errstate(over="ignore"):
         z = (np.uint64(place * 1000003 & MASK) + i) * np.uint64(0x9E3779B97F4A7C15)
@@ -95,7 +95,7 @@ class Place:
         return None if self.cross else POSITIONS[self.net.plugin["position"]]
 
     def loss(self, value, weight):
-        """A loss that is a mean over the tokens: counts once for each target token."""
+        """Adds a loss that is a mean over the tokens to the summed loss: it counts once for each target token."""
         self.net.added += weight * value * self.net.target_tokens
 
 

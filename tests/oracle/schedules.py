@@ -17,7 +17,7 @@ def constant(s, w):
     return LR
 
 
-def cosine(s, w):  # Loshchilov and Hutter 2017, eq. 5, over the updates behind the warm-up
+def cosine(s, w):  # Loshchilov and Hutter 2017, eq. 5, over the updates after the warm-up
     return LEAST + 0.5 * (LR - LEAST) * (1 + math.cos(math.pi * (s - w) / (STEPS - w)))
 
 
@@ -25,7 +25,7 @@ def linear(s, w):  # Devlin et al. 2019, appendix A.2
     return LR + (LEAST - LR) * (s - w) / (STEPS - w)
 
 
-def wsd(s, w):  # Hu et al. 2024, section 4: the last tenth falls
+def wsd(s, w):  # Hu et al. 2024, section 4: the rate falls in the last tenth
     return LR if s <= 900 else LR + (LEAST - LR) * (s - 900) / 100
 
 

@@ -60,7 +60,7 @@ def holm(rng):
 
 
 def interaction(rng):
-    """Mean squares of a two-way layout without replication: the residual is that of seeds x sentences."""
+    """Mean squares of a two-way layout without replication: the residual is the interaction of seeds and sentences."""
     for n, m in ((2, 3), (3, 7), (5, 4)):
         z = np.round(rng.normal(0, 1, (n, m)), 4)
         z[:, -1] = np.round(z[:, -1] - z.sum(1), 4)  # the influence values of a seed sum to 0

@@ -1,12 +1,12 @@
-/* break.c - plants a mistake in the programs that are read, at one source place: a barrier or fence is removed, or a
- * bound shifted by one. PTX_BREAK=KIND:FILE:LINE:COLUMN says where; PTX_PLACES=FILE appends a line for each place that
- * is read (mutants.sh). */
+/* break.c - plants one mistake in a program as it is read: removes a barrier or fence, or shifts a bound by one.
+ * PTX_BREAK=KIND:FILE:LINE:COLUMN names its place in the source; PTX_PLACES=FILE appends a line to FILE for each
+ * possible place that is read (mutants.sh). */
 #include "ptx.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* a < b for a <= b, and the like */
+/* a comparison and the one that replaces it: a < b for a <= b */
 static const char *const shifted[][2] = {{"lt", "le"}, {"le", "lt"}, {"gt", "ge"}, {"ge", "gt"}};
 
 static const char *kind_of(const instruction *i, char other[32])

@@ -1,17 +1,17 @@
-/* cudart.c - the functions of the CUDA runtime that the backend calls, linked in the place of libcudart_static.a. Work
- * is done when it is enqueued; what may run beside it is known from clocks (order.c). Faults stay, as a GPU's do.
+/* cudart.c - the functions of the CUDA runtime that the backend calls, linked instead of libcudart_static.a. Work is
+ * done as soon as it is enqueued; clocks (order.c) record what a GPU may run at the same time. An error persists, as a
+ * GPU's does.
  *
- *   PTX_RACES=1             finds accesses that nothing orders
- *   PTX_MULTIPROCESSORS=N   of the device [4]
- *   PTX_REPORT=1            prints what each kernel did at the end
- */
+ * PTX_RACES=1             finds accesses that nothing orders
+ * PTX_MULTIPROCESSORS=N   number of multiprocessors of the device [4]
+ * PTX_REPORT=1            prints what each kernel did when the program ends */
 #include "ptx.h"
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARED_AT_FIRST = 48 << 10, SHARED_MOST = 163 << 10 /* capability 8.0 */, IN_GRAPHS = STREAMS / 2 };
+enum { SHARED_AT_FIRST = 48 << 10, SHARED_MOST = 163 << 10 /* limits of capability 8.0 */, IN_GRAPHS = STREAMS / 2 };
 
 /* ---- errors ---- */
 
@@ -50,14 +50,14 @@ const char *cudaGetErrorString(cudaError_t rc)
 
 typedef struct {
     const char *text; /* NULL: no PTX */
-    module *m;        /* read at first use */
+    module *m;        /* parsed at first use */
 } image;
 typedef struct {
-    const void *host; /* the address that names it */
+    const void *host; /* address of the host's stub, by which launches name the kernel */
     image *in;
     char *name;
     program *p;
-    int most_dynamic; /* allowed so far */
+    int most_dynamic; /* dynamic shared memory that it is allowed so far [bytes] */
 } kernel;
 static kernel **kernels;
 static int n_kernels;
@@ -157,7 +157,7 @@ cudaError_t cudaFuncSetAttribute(const void *host, enum cudaFuncAttribute which,
     k->most_dynamic = value;
     return give(cudaSuccess);
 }
-/* The image of a kernel that was compiled at run time is PTX (nvrtc.c). */
+/* A kernel compiled at run time comes as PTX (nvrtc.c). */
 cudaError_t cudaLibraryLoadData(cudaLibrary_t *to, const void *code, enum cudaJitOption *jit, void **jit_values,
                                 unsigned n_jit, enum cudaLibraryOption *options, void **values, unsigned n)
 {
@@ -188,7 +188,7 @@ cudaError_t __cudaGetKernel(cudaKernel_t *to, const void *host)
 /* ---- streams, events, work ---- */
 
 typedef struct {
-    int number; /* 0 .. IN_GRAPHS - 1 */
+    int number; /* number of the stream, 0 .. IN_GRAPHS - 1 */
     clock_of known;
 } stream;
 typedef struct {
@@ -212,7 +212,7 @@ typedef struct {
     int n;
 } graph;
 static stream *streams[IN_GRAPHS];
-static clock_of host; /* the host has waited for this */
+static clock_of host; /* operations that the host has waited for */
 static graph *capturing;
 
 static void perform_copy(const work *w)
@@ -227,7 +227,7 @@ static void perform_copy(const work *w)
     else
         memset(w->to, w->value, w->bytes);
 }
-/* known: the clock of the work's stream, whose number is `number`. */
+/* Does one piece of work of stream `number`. known: what that stream knows to have ended, updated here. */
 static void perform(const work *w, int number, clock_of *known)
 {
     char why[512];
@@ -342,7 +342,7 @@ cudaError_t cudaLaunchKernel(const void *host_, dim3 g, dim3 b, void **arguments
     if (!k) return fails(cudaErrorInvalidDeviceFunction, "a launch", "there is no such kernel");
     const char *why = refused(k, g, b, shared);
     if (why) return fails(cudaErrorInvalidConfiguration, k->name, why);
-    char *p = calloc(k->p->parameter_bytes + 1, 1); /* kept: a graph may be launched again */
+    char *p = calloc(k->p->parameter_bytes + 1, 1); /* kept, since a graph may be launched again */
     for (int i = 0; i < k->p->n_parameters; i++)
         memcpy(p + k->p->parameter[i].at, arguments[i], k->p->parameter[i].bytes);
     launch l = {{g.x, g.y, g.z}, {b.x, b.y, b.z}, shared, p};
@@ -355,7 +355,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t k, dim3 g, dim3 b, void **arguments,
 {
     return cudaLaunchKernel((const void *)k, g, b, arguments, shared, s);
 }
-static struct { /* between <<< >>> and the call that it makes */
+static struct { /* the configuration between <<< and >>>, until the launch that follows pops it */
     dim3 grid, block;
     size_t shared;
     cudaStream_t stream;
@@ -384,7 +384,7 @@ cudaError_t cudaMalloc(void **to, size_t bytes)
 cudaError_t cudaFree(void *p)
 {
     for (int i = 0; i < IN_GRAPHS; i++)
-        if (streams[i]) clock_join(&host, &streams[i]->known); /* cudaFree waits for the device */
+        if (streams[i]) clock_join(&host, &streams[i]->known); /* cudaFree waits for all work of the device */
     if (p) memory_free(p);
     return give(cudaSuccess);
 }
@@ -439,7 +439,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
     p->sharedMemPerBlockOptin = SHARED_MOST;
     return give(device ? cudaErrorInvalidDevice : cudaSuccess);
 }
-/* No tensor maps: they are for capability 9.0. */
+/* There are no tensor maps: they need capability 9.0. */
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **to, unsigned version, unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *found)
 {
@@ -479,7 +479,7 @@ static cudaError_t destroy(graph *g)
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t g) { return destroy((graph *)g); }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t g) { return destroy((graph *)g); }
-/* A graph's side streams know only what its events tell them; what follows the graph comes after all of it. */
+/* A graph's side streams know only what its events order; work after the graph comes after all of it. */
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
 {
     const graph *g = (graph *)exec;

@@ -12,7 +12,7 @@ instruction *add(reader *r, instruction i)
     return &p->code[p->n_code - 1];
 }
 
-/* Modifiers that change nothing here. */
+/* Modifiers that make no difference to this interpreter. */
 static bool ignored(const char *part)
 {
     static const char *const words[] = {"rn", "approx", "sync", "aligned", "uni", "cta", "shared::cta"};
@@ -179,7 +179,7 @@ static void read_registers(reader *r)
     do {
         int count = 1;
         next_word(r, name);
-        if (take(r, "<")) count = 1 + (int)next_number(r), expect(r, ">"); /* %r<1> is %r0, not %r */
+        if (take(r, "<")) count = 1 + (int)next_number(r), expect(r, ">"); /* %r<1> declares %r0, not %r */
         add_name(r, name, r->p->n_slots, count, 0, 0);
         r->p->n_slots += count;
     } while (take(r, ","));

@@ -1,5 +1,5 @@
-/* launch.c - the blocks of a launch, one after another; between barriers their warps run one after another. PTX_ORDER
- * is `reversed`: the last block and the last warp first, which must not change results. */
+/* launch.c - runs a kernel's blocks one after another, and between barriers the warps of a block one after another.
+ * PTX_ORDER=reversed begins with the last block and the last warp, which must not change results. */
 #include "warp.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void start_warp(warp *w, unsigned threads)
         }
     }
 }
-/* All threads that have not ended must wait at one barrier, which they then pass: 1; 0 if all have ended; -1. */
+/* All threads that have not ended must wait at the same barrier, and pass it. Returns 1, 0 if all have ended, or -1. */
 static int pass_barrier(block *b)
 {
     int at = -1, ended = 0;

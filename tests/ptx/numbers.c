@@ -1,5 +1,5 @@
-/* numbers.c - instructions of PTX that compute on registers, lane by lane (PTX ISA, "Instruction Set"). Where the ISA
- * leaves the last bits open (ex2, lg2, rsqrt, tanh ..), the C library's are taken. */
+/* numbers.c - PTX instructions that compute on registers, lane by lane (PTX ISA, "Instruction Set"). Where the ISA
+ * leaves the last bits open (ex2, lg2, rsqrt, tanh ..), the result is the C library's. */
 #include "ptx.h"
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define ARGUMENTS const instruction *i, row *to, row *x, row *y, row *z, row *v, uint32_t lanes
 #define UNUSED    (void)i, (void)to, (void)x, (void)y, (void)z, (void)v
 
-static inline word of_bf16(float f) /* to nearest, ties to even */
+static inline word of_bf16(float f) /* rounds to nearest, ties to even */
 {
     uint32_t w = (uint32_t)of_f32(f);
     return f != f ? 0x7fff : (w + 0x7fff + (w >> 16 & 1)) >> 16;
@@ -18,7 +18,7 @@ static inline word of_bf16(float f) /* to nearest, ties to even */
 
 /* ---- operations with many types ---- */
 
-/* a, b, c, d: the operands as numbers of the type T */
+/* operands a, b, c and d are numbers of the type T */
 #define ONE(name, suffix, T, IN, OUT, expression)                                                                      \
     static void name##_##suffix(ARGUMENTS)                                                                             \
     {                                                                                                                  \
@@ -38,7 +38,7 @@ static inline word of_bf16(float f) /* to nearest, ties to even */
 #define REAL32(name, e)                 ONE(name, f32, float, f32_of, of_f32, e)
 #define REAL64(name, e)                 ONE(name, f64, double, f64_of, of_f64, e)
 
-#define BY       ((uint32_t)(*y)[l]) /* a shift has 32 bits, whatever the type */
+#define BY       ((uint32_t)(*y)[l]) /* a shift count has 32 bits, whatever the type */
 #define WRAPS(X) X(add, a + b) X(sub, a - b) X(mul_lo, a *b) X(mad_lo, a *b + c)
 #define SIGNED_ONLY(X)                                                                                                 \
     X(div, b ? a / b : -1)                                                                                             \
@@ -77,7 +77,7 @@ REALS(REAL64)
 REALS32(REAL32)
 REALS64(REAL64)
 
-/* ---- products of another width ---- */
+/* ---- products wider or narrower than their factors ---- */
 
 #define WIDE(suffix, T, W)                                                                                             \
     ONE(mul_wide, suffix, W, (T), (word)(W), a *b)                                                                     \
@@ -100,7 +100,7 @@ HIGH(u64, uint64_t, long_unsigned)
 
 /* ---- rounding, denormals ---- */
 
-/* a b + c rounded down. In double the product is exact; what the sum loses decides where it is a float. */
+/* a b + c rounded down. The product is exact in double; the rounding error of the sum decides how to round to float. */
 static float fma_down(float a, float b, float c)
 {
     double p = (double)a * b, s = p + c, back = s - p, lost = (p - (s - back)) + (c - back);
@@ -130,7 +130,7 @@ static float saturated(float x) { return x > 0 ? x < 1 ? x : 1 : 0; }
     CONVERT(s64_##from, F, (F), (word)(int64_t), a)                                                                    \
     CONVERT(f32_##from, F, (F), of_f32, (float)a) CONVERT(f64_##from, F, (F), of_f64, (double)a)
 INTEGERS_TO(TO_INTEGERS)
-/* out of range: the nearest number there is; NaN: 0 */
+/* out of range: the nearest integer of the type; NaN: 0 */
 static word to_integer(double x, double least, double most)
 {
     return x != x ? 0 : x <= least ? (word)(int64_t)least : x >= most ? (word)(most - 1) : (word)(int64_t)x;
@@ -199,7 +199,7 @@ COMPARED_INTEGERS(SETP) COMPARED_REALS(SETP) static void selp(ARGUMENTS)
 
 /* ---- bits ---- */
 
-/* The lowest z bits.. of x from bit (*z) on in y: BFI */
+/* BFI: inserts the lowest bits of x into y, from bit *z on */
 static void bfi(ARGUMENTS)
 {
     UNUSED;
@@ -210,7 +210,7 @@ static void bfi(ARGUMENTS)
         (*to)[l] = ((*y)[l] & ~mask) | (at >= 64 ? 0 : (*x)[l] << at & mask);
     }
 }
-static void prmt(ARGUMENTS) /* each byte of the result is one of the eight of x and y, or its sign */
+static void prmt(ARGUMENTS) /* each byte of the result is one of the eight bytes of x and y, or that byte's sign */
 {
     UNUSED;
     EACH
@@ -235,7 +235,7 @@ static word shifted_pair(word low, word high, word by, bool wrap, bool left)
     unsigned n = wrap ? by & 31 : by > 32 ? 32 : (unsigned)by;
     return left ? (n == 32 ? low : both << n >> 32) & 0xffffffff : both >> n & 0xffffffff;
 }
-static void lop3(ARGUMENTS) /* the fourth number is the truth table */
+static void lop3(ARGUMENTS) /* the fourth operand is the truth table */
 {
     UNUSED;
     EACH

@@ -1,5 +1,5 @@
-/* nvrtc.c - NVIDIA's NVRTC, asked for PTX of capability 8.0 where the backend asks for machine code. As a library that
- * ABLATE_NVRTC names; PTX_NVRTC names the real one. */
+/* nvrtc.c - wraps NVIDIA's NVRTC: where the backend asks for machine code, asks it for PTX of capability 8.0.
+ * ABLATE_NVRTC must name this library, PTX_NVRTC the real one. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@ bool order_watched;
 
 typedef struct {
     int stream;
-    uint32_t number; /* in its stream */
+    uint32_t number; /* position of the operation in its stream, from 1 */
 } operation;
 static operation *operations;
 static uint32_t current, last_number[STREAMS]; /* operation 0 stands for no operation */
@@ -29,14 +29,15 @@ void clock_join(clock_of *to, const clock_of *from)
         if (from->ended[s] > to->ended[s]) to->ended[s] = from->ended[s];
 }
 
-typedef struct { /* a block has published what was written before */
+typedef struct { /* an atomic operation published its block's earlier writes */
     uint64_t at;
     uint32_t block, fence, fence_barrier, *fenced;
     int thread;
 } publication;
 static publication *published;
 static int n_published;
-typedef struct { /* the current block has seen the first `count` publications */
+/* the current block has seen the first `count` publications, by an atomic operation of `thread` at `time` */
+typedef struct {
     uint64_t at;
     int count, thread;
     uint32_t block, time;
@@ -124,7 +125,8 @@ static const char *within_block(const stamp *s, toucher who, const block_time *t
     if (s->thread / LANES != warp) return "no barrier of the block between warps";
     return s->time < t->warp_sync[warp] ? NULL : "no barrier of the warp between lanes";
 }
-/* NULL: the access s is ordered before that of `who` now, or is of another byte. */
+/* Returns NULL if the access s happens before the current one of `who`, or touches another byte; else the missing
+ * order. */
 static const char *unordered(const stamp *s, toucher who, const block_time *t)
 {
     if (!s->operation || (s->byte && who.byte && s->byte != who.byte)) return NULL;
@@ -147,7 +149,7 @@ static const char *touch(shadow *s, bool writes, toucher who, const block_time *
     const char *why = unordered(&s->writer, who, t);
     if (why) return described(&s->writer, why);
     stamp now = {who.by, current, who.block, t ? t->now : 0, who.thread, who.byte};
-    if (!writes) { /* two readers that are not ordered are both kept */
+    if (!writes) { /* keeps two readers if neither happens before the other */
         s->reader[unordered(&s->reader[0], who, t) ? 1 : 0] = now;
         return NULL;
     }
@@ -174,12 +176,12 @@ const char *order_shared(shadow *s, uint64_t at, size_t bytes, bool writes, touc
 typedef struct {
     char *data;
     size_t bytes;
-    shadow *shadows; /* NULL until watched */
+    shadow *shadows; /* NULL until the race detector is on */
 } piece;
 static piece *pieces; /* sorted by address */
 static int n_pieces, last_piece;
 
-static int piece_of(const void *p) /* the last piece that starts at or before p, -1: none */
+static int piece_of(const void *p) /* index of the last piece that starts at or before p, -1: none */
 {
     int low = 0, high = n_pieces;
     if (last_piece >= 0 && last_piece < n_pieces && pieces[last_piece].data <= (const char *)p &&

@@ -56,16 +56,16 @@ typedef enum {
     LOAD,
     STORE,
     ATOMIC_INC,
-    TO_SPACE,   /* cvta: `to` from a generic address, else to one */
+    TO_SPACE,   /* cvta: from a generic address to one of the space, or the other way round */
     FENCE,      /* membar.gl */
-    COPY_FRAME, /* arguments of a call: offset = from, in[0] = to, in[1] = bytes */
+    COPY_FRAME, /* copies arguments of a call in the frame: from `offset` to in[0], in[1] bytes */
     NOTHING,
-    BRANCH, /* from here on, lanes may part */
+    BRANCH, /* this and the next kinds: lanes may be at different instructions afterwards */
     CALL,
     RETURN,
     EXIT,
     BARRIER,
-    WARP_BARRIER, /* from here on, lanes wait for each other */
+    WARP_BARRIER, /* this and the next kinds: lanes wait for each other */
     SHUFFLE,
     VOTE,
     PRODUCT /* mma.m16n8k16 */
@@ -79,24 +79,24 @@ struct instruction {
     kind kind;
     function *compute;
     space space;
-    uint8_t bytes; /* size of the type of an access, or of what is moved */
+    uint8_t bytes; /* size of the accessed or moved type */
     bool is_signed, from_generic;
-    uint8_t mode;                 /* row of a table in instructions.c, for shuffles and votes */
+    uint8_t mode;                 /* for shuffles and votes: row of a table in instructions.c */
     uint8_t n_to, n_in;           /* operands */
-    bool unless;                  /* runs where the predicate is false */
+    bool unless;                  /* runs if the predicate is false */
     int predicate;                /* slot, -1: none */
     int to[MOST_TO], in[MOST_IN]; /* slots, -1: none */
     int64_t offset;               /* added to an address */
-    int target;                   /* place of a branch or call */
+    int target;                   /* index of the instruction that a branch or call leads to */
     int line, column;
-    const char *file, *text; /* text: of the PTX, to its semicolon */
+    const char *file, *text; /* text: the PTX of the instruction, to its semicolon */
 };
 
 typedef enum { IS_CONSTANT, IS_SPECIAL, IS_LOCAL, IS_PARAMETER } initial;
-typedef struct { /* a slot whose value is there at the start */
+typedef struct { /* the initial value of a slot */
     int slot;
     initial what;
-    word value; /* IS_SPECIAL: one of these */
+    word value; /* for IS_SPECIAL one of TID_X ... */
 } start_value;
 enum { TID_X, TID_Y, TID_Z, NTID_X, NTID_Y, NTID_Z, CTAID_X, CTAID_Y, CTAID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z, LANEID };
 
@@ -107,24 +107,24 @@ typedef struct {
 typedef struct {
     char *name;
     instruction *code;
-    bool *label; /* [n_code + 1] a branch leads here */
+    bool *label; /* [n_code + 1]: true where a branch leads */
     int n_code;
     start_value *start;
     int n_start, n_slots;
     parameter *parameter;
     int n_parameters;
     size_t parameter_bytes, shared_bytes /* static */, frame_bytes; /* frame: a lane's local memory */
-    int most_threads;                                               /* .maxntid, 0: not given */
+    int most_threads;                                               /* .maxntid; 0: not given */
     uint64_t launches, lane_instructions, products, bytes_moved;    /* counted */
 } program;
 
-/* A module's text, which must outlive it. */
+/* Parses a module's text; the caller keeps the text as long as the module. */
 typedef struct module module;
 module *ptx_module(const char *text);
 program *ptx_program(module *m, const char *name); /* NULL: the module has no such kernel */
 /* Finds the function of an operation such as "add.f32" or "setp.lt.s32", or NULL. */
 function *numbers_function(const char *name);
-/* Ends the program with a message about text that cannot be read. */
+/* Ends the program with a message about PTX that this interpreter cannot read. */
 _Noreturn void ptx_unknown(const char *what, const char *text);
 
 /* ---- launches ---- */
@@ -134,50 +134,51 @@ typedef struct {
     size_t shared;          /* dynamic */
     const void *parameters; /* [parameter_bytes] */
 } launch;
-/* Runs a kernel: 0, or -1 and why, with kernel, block, thread and source line. */
+/* Runs a kernel. Returns 0, or -1 and in `why` the error with kernel, block, thread and source line. */
 int ptx_launch(program *p, const launch *l, char why[512]);
 
 /* ---- the order of accesses ---- */
 
 enum { STREAMS = 8 };
-typedef struct { /* which operations of each stream have ended */
+typedef struct { /* for each stream: the number of its last operation that has ended */
     uint32_t ended[STREAMS];
 } clock_of;
 void clock_join(clock_of *to, const clock_of *from);
-/* Starts the next operation of a stream, after what `known` says has ended. */
+/* Starts the stream's next operation; operations in `known` have ended before it. */
 void order_begin(int stream, clock_of *known);
 
-typedef struct { /* who touches memory */
+typedef struct { /* the thread or copy that accesses memory */
     const instruction *by;
     uint32_t block;
     int thread; /* number in the block; -1: a copy */
-    int byte;   /* 1 or 2 of a shadow's two, 0: both; set in order.c */
+    int byte;   /* 1 or 2: one byte of a shadow's two; 0: both; set in order.c */
 } toucher;
 
 /* A block's logical time, which barriers and fences advance. */
 typedef struct {
-    uint32_t now, barrier, *warp_sync; /* the last barrier; each warp's last __syncwarp */
-    uint32_t *fence, *fence_barrier;   /* each thread's last fence, and the barrier before that */
-    uint32_t *fenced;                  /* each thread's last fence before the last barrier */
+    /* barrier: time of the last barrier; warp_sync: of each warp's last __syncwarp */
+    uint32_t now, barrier, *warp_sync;
+    uint32_t *fence, *fence_barrier; /* times of each thread's last fence, and of the last barrier before that */
+    uint32_t *fenced;                /* times of each thread's last fence before the last barrier */
     int threads;
 } block_time;
-void order_block(block_time *t, int threads); /* at a block's start; the first time, all are zero */
+void order_block(block_time *t, int threads); /* resets the time for a block; before the first block, *t is all zero */
 void order_free(block_time *t);
 void order_barrier(block_time *t);
 void order_fence(block_time *t, int thread);
-/* A thread's atomic at `at` publishes what it and, by barriers and fences, its block wrote before, and sees what others
- * published there. */
+/* An atomic operation of a thread on address `at`: publishes what the thread and, by barriers and fences, its block
+ * wrote before, and makes visible what other blocks published at this address. */
 void order_atomic(block_time *t, toucher who, uint64_t at);
 
-typedef struct { /* an access that is remembered */
+typedef struct { /* a recorded access */
     const instruction *by;
     uint32_t operation, block, time;
     int thread, byte;
 } stamp;
-typedef struct { /* accesses to two bytes */
+typedef struct { /* the recorded accesses to two bytes */
     stamp writer, reader[2];
 } shadow;
-/* Touches bytes of shared memory with shadows s [..]. Returns NULL, or a description of a race. */
+/* Records an access to shared memory, whose shadows are s [..]. Returns NULL, or a description of a race. */
 const char *order_shared(shadow *s, uint64_t at, size_t bytes, bool writes, toucher who, const block_time *t);
 extern bool order_watched; /* PTX_RACES is set */
 
@@ -186,11 +187,12 @@ extern bool order_watched; /* PTX_RACES is set */
 void *memory_alloc(size_t bytes); /* filled with NaNs */
 void memory_free(void *p);
 bool memory_has(const void *p, size_t bytes);
-/* Touches device memory: NULL, or what is wrong. t: NULL for copies. */
+/* Records an access to device memory. Returns NULL, or what is wrong. t: NULL for copies. */
 const char *memory_touch(const void *p, size_t bytes, bool writes, toucher who, const block_time *t);
 
 /* ---- planted mistakes: PTX_BREAK=KIND:FILE:LINE:COLUMN (break.c) ---- */
 
-/* Removes a barrier or fence from the program, or shifts a comparison by one, if it is at the place. */
+/* Plants the mistake of PTX_BREAK, if the instruction is at its place: removes a barrier or fence, or shifts a bound by
+ * one. */
 void break_instruction(instruction *i);
 #endif

@@ -1,5 +1,5 @@
-/* read.c - reads PTX: a kernel and the functions that it calls become one program, in which every variable of a
- * function has its own place, because nothing recurses. Function bodies are read when a kernel first needs them. */
+/* read.c - parses PTX: a kernel and the functions that it calls become one program. Each variable of a function has a
+ * fixed address in the frame, because nothing recurses. A function's body is read when a kernel first needs it. */
 #include "reader.h"
 
 /* ---- functions ---- */
@@ -10,7 +10,7 @@ static const declared *find_function(const module *m, const char *name, bool ent
         if (m->function[i].entry == entry && !strcmp(m->function[i].name, name)) return &m->function[i];
     return NULL;
 }
-static int read_places(reader *r, meaning **to) /* (.param .., ..) in the frame */
+static int read_places(reader *r, meaning **to) /* parses (.param .., ..) and reserves addresses in the frame */
 {
     int n = 0;
     if (!take(r, "(")) return 0;
@@ -22,7 +22,7 @@ static int read_places(reader *r, meaning **to) /* (.param .., ..) in the frame 
     }
     return n;
 }
-/* The number of a called function, whose places in the frame are given at the first call. */
+/* Returns the index of a called function. The first call reserves addresses for its parameters in the frame. */
 int function_of_program(reader *r, const char *name)
 {
     for (int k = 0; k < r->n_called; k++)
@@ -53,7 +53,7 @@ static void read_parameters(reader *r)
         take(r, ",");
     }
 }
-static void read_limits(reader *r) /* between the parameters and the body */
+static void read_limits(reader *r) /* directives between the parameters and the body */
 {
     char w[MOST_NAME];
     for (skip_space(r); *r->s != '{'; skip_space(r)) {
@@ -148,7 +148,7 @@ static void add_variable(reader *r, bool shared)
     size_t size = d.align, n = 0;
     if (take(r, "=")) {
         bool list = take(r, "{");
-        size = list ? 1 : d.bytes; /* lists are of bytes */
+        size = list ? 1 : d.bytes; /* the elements of a list are bytes */
         do {
             word v = next_number(r);
             memcpy(data + size * n++, &v, size);

@@ -1,4 +1,4 @@
-/* reader.h - the state in which PTX is read, for words.c, instructions.c and read.c. */
+/* reader.h - the state of the PTX parser: words.c, instructions.c and read.c. */
 #ifndef PTX_READER_H
 #define PTX_READER_H
 #include "ptx.h"
@@ -8,22 +8,22 @@
 
 enum { MOST_NAME = 512 };
 
-/* Appends to an array of n elements, whose room doubles. */
+/* Appends to an array of n elements, growing it if it is full. */
 #define APPEND(array, n, ...) ((array) = grown(array, n, sizeof *(array)), (array)[(n)++] = (__VA_ARGS__))
 
-void *grown(void *p, int n, size_t size); /* room for element n */
+void *grown(void *p, int n, size_t size); /* returns p, with space for element n */
 
 /* ---- a module ---- */
 
 typedef struct {
     char *name;
-    const char *after; /* its parameters and body */
+    const char *after; /* the text behind its name: parameters and body */
     bool entry;
 } declared;
 typedef struct {
     char *name;
     size_t bytes, align;
-    void *data; /* NULL: shared memory */
+    void *data; /* NULL: in shared memory */
 } variable;
 struct module {
     declared *function;
@@ -35,33 +35,33 @@ struct module {
 
 /* ---- a program that is read ---- */
 
-typedef struct { /* a name that the text around gives a meaning */
+typedef struct { /* a name and what it stands for */
     char *name;
-    int slot, count; /* count > 1: name0 .. */
+    int slot, count; /* count > 1: the registers name0, name1 .. */
     size_t at, bytes;
 } meaning;
 typedef struct {
     char *name;
     int at;
 } place;
-typedef struct { /* a function inside of the program */
+typedef struct { /* a function that the kernel calls */
     char *name;
     int begin, return_slot;
-    meaning *parameter, *result; /* in the frame */
+    meaning *parameter, *result; /* addresses in the frame */
     int n_parameters, n_results;
 } inside;
 typedef struct {
     module *m;
     program *p;
-    const char *s; /* the text that is left */
-    meaning *name; /* registers, variables in the frame; the last one wins */
+    const char *s; /* the text that is not yet parsed */
+    meaning *name; /* registers, and variables in the frame; of equal names the last one counts */
     place *label, *jump;
-    start_value *known; /* the start values of this function's slots begin at first_start */
+    start_value *known; /* constants that this function has in slots, from first_start on */
     inside *called;
-    variable *shared; /* .at is `align` */
+    variable *shared; /* `align` holds the address */
     const char *file;
     int n_names, n_labels, n_jumps, n_called, n_shared, first_start, line, column;
-    int self; /* index in `called`, -1: the kernel */
+    int self; /* index in `called` of the function that is read; -1: the kernel */
 } reader;
 
 /* ---- words.c ---- */

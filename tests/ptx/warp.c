@@ -1,5 +1,5 @@
-/* warp.c - runs a warp. Lanes at the same place run together, those inside of calls and then those at the lowest place
- * first; at an exchange, lanes wait for all that its mask names. */
+/* warp.c - runs a warp. Lanes at the same instruction run together: first those inside of calls, then those at the
+ * lowest instruction. At an exchange, a lane waits for all lanes in its mask. */
 #include "warp.h"
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static uint8_t *touch_shared(const warp *w, const instruction *i, word at, size_
     if (why) block_fails(w, i, lane, why);
     return why ? NULL : b->shared + at;
 }
-/* Where a lane's access goes: NULL after an error. */
+/* Returns the memory that a lane's access touches, or NULL after an error. */
 static uint8_t *place(const warp *w, const instruction *i, size_t bytes, bool writes, int lane)
 {
     block *b = w->b;
@@ -103,7 +103,8 @@ static bool atomic_inc(const warp *w, const instruction *i, uint32_t lanes)
 }
 static void move(const warp *w, const instruction *i, uint32_t lanes)
 {
-    int parts = i->n_to == i->n_in ? 0 : i->n_to > i->n_in ? i->n_to : i->n_in; /* parts of the larger register */
+    /* number of parts of the larger register */
+    int parts = i->n_to == i->n_in ? 0 : i->n_to > i->n_in ? i->n_to : i->n_in;
     unsigned bits = parts ? 8u * i->bytes / (unsigned)parts : 0;
     word mask = ((word)1 << bits) - 1;
     EACH(lanes)
@@ -151,7 +152,8 @@ static void vote(const warp *w, const instruction *i, uint32_t lanes)
     EACH(lanes) w->r[i->to[0]][l] = result;
 }
 static float half_of(word pair, int half) { return f32_of((pair >> 16 * half & 0xffff) << 16); }
-/* d [16,8] = a [16,16] b [16,8] + c: a sum over k in order, products unrounded. A GPU has its own order. */
+/* d [16,8] = a [16,16] b [16,8] + c: sums over k in order, with unrounded products. A GPU sums in an order of its
+ * own. */
 static void product(const warp *w, const instruction *i)
 {
     float a[16][16], b[16][8], c[16][8];
@@ -184,13 +186,13 @@ static bool exchange(warp *w, const instruction *i, uint32_t lanes)
     }
     return true;
 }
-/* The lanes that an exchange waits for. */
+/* Returns the mask of lanes that an exchange waits for. */
 static uint32_t named(const warp *w, const instruction *i, int lane)
 {
     int k = i->kind == SHUFFLE ? 3 : i->kind == VOTE ? 1 : i->kind == WARP_BARRIER ? 0 : ALL;
     return k == ALL ? (uint32_t)ALL : (uint32_t)w->r[i->in[k]][lane];
 }
-/* Finds lanes that wait at one place for each other, and lets them go on: 1, 0 if none wait, -1 after an error. */
+/* Lets lanes go on that wait for each other at one instruction. Returns 1, 0 if none wait, -1 after an error. */
 static int meet(warp *w)
 {
     uint32_t waiting = 0, live = 0;
@@ -229,7 +231,7 @@ static void to_space(const warp *w, const instruction *i, uint32_t lanes)
     word window = i->space == SHARED ? (word)(uintptr_t)w->b->shared : 0;
     EACH(lanes) w->r[i->to[0]][l] = w->r[i->in[0]][l] + (i->from_generic ? 0 - window : window);
 }
-/* Runs an instruction that does not change the lanes' places: false after an error. */
+/* Runs an instruction after which all lanes are at the next one. Returns false after an error. */
 static bool step(warp *w, const instruction *i, uint32_t lanes)
 {
     switch (i->kind) {
@@ -249,7 +251,8 @@ static bool step(warp *w, const instruction *i, uint32_t lanes)
 }
 static bool is_exchange(const instruction *i) { return i->kind >= WARP_BARRIER && i->kind <= PRODUCT; }
 
-/* Runs an instruction after which lanes may be at different places. taken: those whose predicate holds. */
+/* Runs an instruction that may send lanes to different ones. taken: lanes whose predicate holds. Returns false after an
+ * error. */
 static bool turn(warp *w, const instruction *i, int at, uint32_t lanes, uint32_t taken)
 {
     bool waits = is_exchange(i) || i->kind == BARRIER;
@@ -275,7 +278,7 @@ static bool turn(warp *w, const instruction *i, int at, uint32_t lanes, uint32_t
     }
     return true;
 }
-/* The lanes that run next. */
+/* Chooses the lanes that run next, and sets *at to their instruction. */
 static uint32_t chosen(const warp *w, int *at)
 {
     int deep = -1, low = 0;
@@ -289,7 +292,7 @@ static uint32_t chosen(const warp *w, int *at)
     *at = low;
     return lanes;
 }
-/* Runs these lanes until they part or may meet others. */
+/* Runs these lanes until they part or could meet others. Returns false after an error. */
 static bool go(warp *w, uint32_t lanes, int at)
 {
     program *p = w->b->p;

@@ -9,7 +9,7 @@ typedef struct {
     block *b;
     row *r;         /* [n_slots] */
     uint8_t *frame; /* [LANES][frame_bytes] */
-    int at[LANES], depth[LANES] /* number of calls around it */, number;
+    int at[LANES], depth[LANES] /* at: index of the next instruction; depth: of calls around it */, number;
     lane_state state[LANES];
     uint32_t waits_for[LANES];
 } warp;
@@ -20,14 +20,14 @@ struct block {
     uint32_t number;
     uint8_t *shared;
     size_t shared_bytes;
-    shadow *shadows; /* shared memory's; NULL: not watched */
+    shadow *shadows; /* for shared memory; NULL: the race detector is off */
     warp *w;
     int n_warps;
     block_time time;
     char *why; /* [512] */
 };
-/* Reports an error at an instruction: false. */
+/* Reports an error at an instruction; returns false. */
 bool block_fails(const warp *w, const instruction *i, int lane, const char *why);
-/* Runs a warp until every lane has ended or waits at a barrier of the block: false after an error. */
+/* Runs a warp until every lane has ended or waits at a barrier of the block. Returns false after an error. */
 bool warp_run(warp *w);
 #endif

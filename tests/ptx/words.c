@@ -1,4 +1,4 @@
-/* words.c - words, numbers, names and operands of PTX. */
+/* words.c - splits PTX into words, numbers, names and operands. */
 #include "reader.h"
 #include <ctype.h>
 
@@ -7,7 +7,7 @@ void ptx_unknown(const char *what, const char *text)
     fprintf(stderr, "ptx: %s: %.*s\n", what, (int)strcspn(text, "\n"), text);
     exit(70);
 }
-void *grown(void *p, int n, size_t size) /* room for element n */
+void *grown(void *p, int n, size_t size) /* returns p, with space for element n */
 {
     if (n & (n - 1)) return p;
     p = realloc(p, (size_t)(n ? 2 * n : 1) * size);
@@ -26,7 +26,7 @@ static bool in_name(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.' || c == '%' || c == ':';
 }
-/* The next name with its dots, or the next character. A label's colon is left. */
+/* Reads the next name with its dots, or the next character. The colon of a label is left. */
 const char *next_word(reader *r, char word[MOST_NAME])
 {
     skip_space(r);
@@ -74,7 +74,7 @@ word next_number(reader *r)
     r->s = end + (*end == 'U');
     return minus ? 0 - v : v;
 }
-size_t type_bytes(const char *type) /* "f32"; 0 if it is no type, as ".v4" */
+size_t type_bytes(const char *type) /* size of a type such as "f32"; 0 if it is no type, such as ".v4" */
 {
     if (!strcmp(type, "pred")) return 1;
     const char *digits = type + strcspn(type, "0123456789");
@@ -120,7 +120,7 @@ size_t in_frame(reader *r, size_t bytes, size_t align)
     return at;
 }
 
-/* The address of a variable, and its space. */
+/* Returns the slot that holds a variable's address, and sets *s to its space. */
 static int variable_slot(reader *r, const char *name, space *s)
 {
     for (int i = 0; i < r->p->n_parameters && r->self < 0; i++)
@@ -138,7 +138,7 @@ static int variable_slot(reader *r, const char *name, space *s)
         if (strcmp(v->name, name)) continue;
         *s = v->data ? GLOBAL : SHARED;
         if (v->data) return start_slot(r, IS_CONSTANT, (word)(uintptr_t)v->data);
-        /* the dynamic part, whose size is not given, follows all others (end_program) */
+        /* dynamic shared memory, whose size is not given, comes after all other variables (end_program) */
         size_t at = v->bytes ? aligned(r->p->shared_bytes, v->align) : (size_t)1 << 40;
         if (v->bytes) r->p->shared_bytes = at + v->bytes;
         APPEND(r->shared, r->n_shared, (variable){v->name, v->bytes, at, NULL});
@@ -165,7 +165,7 @@ int operand(reader *r, space *s)
     if (m) *s = LOCAL;
     return m ? start_slot(r, IS_LOCAL, m->at) : variable_slot(r, name, s);
 }
-/* One operand or a list in braces. */
+/* Parses one operand or a list in braces. */
 void operands(reader *r, instruction *i, bool to)
 {
     bool list = take(r, "{");

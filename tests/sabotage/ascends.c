@@ -1,4 +1,4 @@
-/* Goes up the gradient. */
+/* An optimizer that moves up the gradient. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* An attention gives its own output another value behind the graph's back. */
+/* An attention that calls ab_assign, which only optimizers may, on its own output. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A default outside its own range. */
+/* A parameter whose default is outside of its own range. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Mixes the sentences of batches of more than six. */
+/* An attention that mixes sentences, but only in batches of more than six. */
 #include "ab_plugin.h"
 
 typedef struct {

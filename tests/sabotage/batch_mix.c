@@ -1,4 +1,4 @@
-/* Adds the values of the other sentences of the batch. */
+/* An attention that adds the values of the batch's other sentences. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* In training the rows of a batch share a mean. */
+/* In training it uses a mean over the rows of the whole batch. */
 #include "ab_plugin.h"
 
 typedef struct {

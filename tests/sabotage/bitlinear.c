@@ -1,5 +1,5 @@
-/* Nothing is wrong here: a feed-forward of ternary weights and 8-bit activations (BitNet b1.58, Ma et al. 2024), whose
- * gradient passes rounding as if it were not there. */
+/* Nothing is wrong here: a feed-forward of ternary weights and 8-bit activations (BitNet b1.58, Ma et al. 2024) with
+ * the straight-through gradient, which treats rounding as the identity. */
 #include "ab_plugin.h"
 
 typedef struct {

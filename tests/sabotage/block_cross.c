@@ -1,4 +1,4 @@
-/* A block that asks for attention to an encoder inside the encoder. */
+/* A block that uses cross-attention in the encoder, where there is none. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,5 @@
-/* Nothing is wrong: a block that adds the row before and a convolution to its sublayers, and says so. */
+/* Nothing is wrong here: a block that adds the previous row and a convolution to its sublayers, and claims
+ * AB_MIXES_TOKENS. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A block without the attention to the encoder. */
+/* A block that omits the cross-attention. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
-/* Nothing is wrong here: a feed-forward with a running mean of squares, as batch normalisation keeps one, and a count
- * of updates; the step that trains reads what earlier ones left. */
+/* Nothing is wrong here: a feed-forward with two buffers, a running mean of squares as in batch normalisation and a
+ * count of updates; a training step reads what earlier steps wrote. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,5 @@
-/* Nothing is wrong: a mean of two attentions, weighted by a gate for each row, and one of them again on their sum. */
+/* Nothing is wrong here: an attention that averages two other attentions with a gate per row, and applies one of them
+ * again to their sum. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Masks by default; behind a choice the future is seen. */
+/* Masks the future by default, but not with a non-default choice of its parameter. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A bias on the distance that claims to be relative, and is not a number where no position is below 7. */
+/* A position bias that claims to be relative, but is NaN where all positions are 7 or more. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -8,7 +8,7 @@ typedef struct {
 static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
 {
     (void)cfg;
-    ab_t first = ab_max_axis(c, ab_mul_scalar(c, ab_to_float(c, kpos), -1), -1); /* minus the first position */
+    ab_t first = ab_max_axis(c, ab_mul_scalar(c, ab_to_float(c, kpos), -1), -1); /* minus the smallest position */
     ab_t trap = ab_mul_scalar(c, ab_map(c, ab_add_scalar(c, first, 6.5), AB_SQRT), 0);
     return ab_add(c, ab_mul_scalar(c, ab_map(c, ab_relative_position(c, qpos, kpos), AB_ABS), -0.1), trap);
 }

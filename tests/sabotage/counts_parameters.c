@@ -1,4 +1,4 @@
-/* Counts its calls: a parameter's update depends on those traced before. */
+/* An optimizer that counts its calls: a parameter's update depends on the parameters before it. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,5 @@
-/* Nothing is wrong here: layers of the host over mem, the keys' side, whose sums over the source every query gets. */
+/* Nothing is wrong here: in cross-attention, layers of the host run over mem, and every query gets their sums over the
+ * source. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -11,7 +12,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     int64_t d = ab_info(c)->d_model;
     ab_t there = ab_gru(c, mem, "in", "u", d / 3, 0), back = ab_gru(c, mem, "in_back", "u_back", d / 3, 1);
     ab_t seen = ab_conv(c, ab_concat(c, there, back, -1), "w", d, 2, 1);
-    ab_t sum = ab_sum_axis(c, ab_pad(c, ab_map(c, seen, AB_TANH)), -2); /* [1,B,1,d], 0 from padding */
+    ab_t sum = ab_sum_axis(c, ab_pad(c, ab_map(c, seen, AB_TANH)), -2); /* [1,B,1,d]: sums without padding */
     return ab_pack(c, ab_mul(c, ab_pad(c, ab_linear(c, x, "x", d, 1)), sum));
 }
 

@@ -1,4 +1,4 @@
-/* Nothing is wrong here: the last state of a recurrence over rows computed from mem goes to every query. */
+/* Nothing is wrong here: in cross-attention a recurrence runs over rows of mem, and every query gets its last state. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -16,7 +16,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     (void)cfg;
     int64_t d = ab_info(c)->d_model;
     ab_t states = ab_scan(c, step, NULL, ab_pad(c, ab_linear(c, mem, "m", d, 1)), d, 0);
-    ab_t last = ab_slice(c, states, -2, ab_dim(c, states, -2) - 1, 1); /* [1,B,1,d] */
+    ab_t last = ab_slice(c, states, -2, ab_dim(c, states, -2) - 1, 1); /* the last state, [1,B,1,d] */
     return ab_pack(c, ab_add(c, ab_pad(c, ab_linear(c, x, "x", d, 1)), last));
 }
 

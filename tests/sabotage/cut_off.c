@@ -1,4 +1,4 @@
-/* Cuts the gradient off. */
+/* An attention that stops the gradient (ab_detach) without saying so. */
 #include "ab_plugin.h"
 #include <math.h>
 

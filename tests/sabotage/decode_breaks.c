@@ -1,5 +1,4 @@
-/* Adds the value of the token before, taken from the values at hand: in decoding there is only this step's.
- */
+/* Adds the previous token's value from the rows of this call: in decoding a call has only the rows of one step. */
 #include "ab_plugin.h"
 
 typedef struct {

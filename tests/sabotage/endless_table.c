@@ -1,4 +1,4 @@
-/* The parameter table does not end with {0}. */
+/* Its parameter table does not end with {0}. */
 #include "ab_plugin.h"
 
 typedef struct {

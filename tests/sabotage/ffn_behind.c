@@ -1,4 +1,4 @@
-/* A feed-forward that reads the row behind, in the decoder too. */
+/* A feed-forward that reads the following row, in the decoder too. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
-/* A mixture of experts that drops rows in evaluation as well: an expert has room for half of the rows, the
- * likeliest. */
+/* A mixture of experts that drops rows in evaluation as well: an expert takes only the half of the rows with the
+ * highest gates. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A feed-forward that adds the sum over all rows to each. */
+/* A feed-forward that adds the sum over all rows of the batch to each row. */
 #include "ab_plugin.h"
 
 typedef struct {

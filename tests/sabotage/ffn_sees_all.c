@@ -1,4 +1,4 @@
-/* A feed-forward with a right to sentences that adds the sentence's sum, later tokens included. */
+/* A feed-forward that may mix rows of a sentence, and adds the sentence's sum, later tokens included. */
 #include "ab_plugin.h"
 
 typedef struct {

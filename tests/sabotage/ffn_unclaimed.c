@@ -1,4 +1,4 @@
-/* A feed-forward that reads the row before without saying so. */
+/* A feed-forward that reads the previous row without claiming to. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A feed-forward that gives rows of its inner width. */
+/* A feed-forward whose output has its inner width instead of the model's. */
 #include "ab_plugin.h"
 
 typedef struct {

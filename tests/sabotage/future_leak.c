@@ -1,4 +1,4 @@
-/* Masks padding but not the future: its decoder sees what it is to predict. */
+/* Masks padding but not the future: its decoder sees the tokens that it must predict. */
 #include "ab_plugin.h"
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* A right optimizer: the gradient of the whole model is scaled to length 1, and every fourth step the parameters are
- * kept in a slot. The including file says how it is called (FLAGS). */
+/* A correct optimizer: divides the gradient by the norm of the whole model's gradient, and copies the parameters to a
+ * slot every fourth step. The including file sets FLAGS. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -24,7 +24,7 @@ static ab_t total(ab_ctx *c, ab_t x)
     return ab_reshape(c, x, 1, 1);
 }
 
-/* Elements of parameters that are not where they were kept, and the gradient's square. */
+/* Measures per parameter: the number of elements that differ from their copy, and the square of the gradient's norm. */
 static ab_t measure(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)
 {
     (void)cfg, (void)lr, (void)step;

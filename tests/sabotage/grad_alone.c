@@ -1,4 +1,4 @@
-/* An operation without a kernel, whose grad is wrong. */
+/* An operation without a kernel, whose `grad` is wrong. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Its gradient is not the derivative, which it does not claim. */
+/* A feed-forward whose gradient is half of the derivative, without claiming a surrogate gradient. */
 #include "ab_plugin.h"
 
 typedef struct {

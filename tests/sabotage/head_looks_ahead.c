@@ -1,4 +1,4 @@
-/* A head that adds the mean of all rows: a row sees later tokens. */
+/* A head that adds the mean of all rows, so that a row sees later tokens. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A gain of its own under the name of the layer norm's. */
+/* Its own gain has the name of the layer norm's gain. */
 #include "ab_plugin.h"
 
 typedef struct {

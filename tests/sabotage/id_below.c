@@ -1,4 +1,4 @@
-/* Counts an id of -1. */
+/* Counts ids, and includes -1 among them. */
 #include "ab_plugin.h"
 #include <math.h>
 

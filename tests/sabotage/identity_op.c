@@ -1,5 +1,5 @@
-/* Nothing is wrong here: an operation whose meaning is its input itself at this setting, beside another use of that
- * input. */
+/* Nothing is wrong here: a fused operation whose reference returns its input unchanged at this setting; the input has a
+ * second use. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -34,7 +34,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     const config *o = cfg;
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
     ab_t y = ab_attend(c, q, k, v, 1 / sqrt((double)ab_dim(c, q, -1)));
-    ab_t once = ab_call(c, &times, &o->by, sizeof o->by, y); /* before the other use: its gradient comes last */
+    /* before the second use, so that its gradient comes last */
+    ab_t once = ab_call(c, &times, &o->by, sizeof o->by, y);
     return ab_output(c, ab_add(c, once, ab_map(c, y, AB_TANH)));
 }
 

@@ -1,4 +1,5 @@
-/* Claims every hook of a position, and its own scores leave out the bias: rows of alibi, t5 and none would be equal. */
+/* An attention that claims to apply every hook of a position, but ignores the bias: alibi, t5 and none would give equal
+ * rows. */
 #include "ab_plugin.h"
 #include <math.h>
 

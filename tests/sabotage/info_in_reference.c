@@ -1,4 +1,4 @@
-/* The meaning of an operation with a kernel depends on where it stands in the model, which its gradient cannot know. */
+/* An operation whose reference depends on its position in the model, which the gradient cannot know. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Keeps memory at every call. */
+/* Leaks memory at every call. */
 #include "ab_plugin.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* A fused operation that counts its calls and lets the count into its result. */
+/* A fused operation that counts its calls, and whose result depends on the count. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* An operation that is not listed, whose kernel writes into its input. */
+/* An operation missing from the plugin's list, whose kernel writes into its input. */
 #include "ab_plugin.h"
 #include <math.h>
 

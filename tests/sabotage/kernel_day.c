@@ -1,4 +1,4 @@
-/* An operation that is not listed, whose kernel looks at the date. */
+/* An operation missing from the plugin's list, whose kernel reads the date. */
 #include "ab_plugin.h"
 #include <math.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* An operation that is not listed, whose kernel leaves the last element as it is. */
+/* An operation missing from the plugin's list, whose kernel does not write the last element. */
 #include "ab_plugin.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* An operation that is not listed, whose kernel keeps memory. */
+/* An operation missing from the plugin's list, whose kernel leaks memory. */
 #include "ab_plugin.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* An operation that is not listed, wrong for large inputs. */
+/* An operation missing from the plugin's list, whose kernel is wrong for large inputs. */
 #include "ab_plugin.h"
 #include <math.h>
 

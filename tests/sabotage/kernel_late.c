@@ -1,4 +1,4 @@
-/* An operation that is not listed, whose kernel changes after many calls. */
+/* An operation missing from the plugin's list, whose kernel changes after many calls. */
 #include "ab_plugin.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* An operation that is not listed, wrong for many rows. */
+/* An operation missing from the plugin's list, whose kernel is wrong for many rows. */
 #include "ab_plugin.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* An operation whose kernel takes its input for the type of its output, which is not so in bf16. */
+/* An operation whose kernel reads its input as the type of its output, which is another one in bf16. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -19,7 +19,7 @@ static int kernel(const ab_run *r)
     for (int64_t i = 0; i < n; i++) {
         if (r->out.dtype)
             ((double *)r->out.data)[i] = tanh(((const double *)r->in[0].data)[i]);
-        else if (r->in[0].dtype == 2) /* half of it: a row of bf16 is half as long */
+        else if (r->in[0].dtype == 2) /* bf16: scales half of the row's bytes only */
             ((float *)r->out.data)[i] = tanhf(((const float *)r->in[0].data)[i / 2]);
         else
             ((float *)r->out.data)[i] = tanhf(((const float *)r->in[0].data)[i]);

@@ -1,4 +1,4 @@
-/* An operation that is not listed, whose kernel writes past its output. */
+/* An operation missing from the plugin's list, whose kernel writes past its output. */
 #include "ab_plugin.h"
 #include <math.h>
 

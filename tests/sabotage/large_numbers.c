@@ -1,4 +1,4 @@
-/* Passes through numbers that double precision holds and single precision does not. */
+/* Its intermediate values fit double precision, but overflow single precision. */
 #include "ab_plugin.h"
 
 typedef struct {

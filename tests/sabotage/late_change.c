@@ -1,4 +1,4 @@
-/* Changes after many calls. */
+/* A feed-forward whose graph changes after many calls. */
 #include "ab_plugin.h"
 
 typedef struct {

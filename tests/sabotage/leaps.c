@@ -1,4 +1,4 @@
-/* Claims jumps, but all of its gradient is wrong. */
+/* Claims jumps, where a gradient may differ from the derivative, but its gradient is wrong everywhere. */
 #include "ab_plugin.h"
 
 typedef struct {

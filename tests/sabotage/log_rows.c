@@ -1,4 +1,4 @@
-/* All rows are logged, where a number or a vector is wanted. */
+/* Logs all rows; ab_log takes a number or a vector. */
 #include "ab_plugin.h"
 
 typedef struct {

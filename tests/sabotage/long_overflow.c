@@ -1,4 +1,4 @@
-/* A product over time: harmless for a few tokens, beyond fp32 for a sentence of 150. */
+/* A running product over time: small for a few tokens, beyond fp32 for a sentence of 150. */
 #include "ab_plugin.h"
 
 typedef struct {

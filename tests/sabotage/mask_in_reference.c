@@ -1,5 +1,5 @@
-/* The meaning of an operation with a kernel masks by sentences that a gradient, or a kernel that declines, does not
- * know. */
+/* An operation whose reference calls ab_mask: neither its gradient, nor the reference when the kernel declines, knows
+ * the sentences' lengths. */
 #include "ab_plugin.h"
 
 typedef struct {

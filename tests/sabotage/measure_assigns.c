@@ -1,4 +1,4 @@
-/* Sets values where it should only measure. */
+/* An optimizer whose `measure` function assigns values. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A plugin that does not say what it is. */
+/* A plugin without a description. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A parameter without a sentence about it. */
+/* A parameter without a description. */
 #include "ab_plugin.h"
 
 typedef struct {

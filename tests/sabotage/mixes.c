@@ -1,4 +1,5 @@
-/* Token mixers whose dependence on each position is known, for train/test_influence.c. They do not decode. */
+/* Token mixers whose output depends on each position by a known weight, for train/test_influence.c. They do not
+ * decode. */
 #include "ab_plugin.h"
 #include <math.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@ static double ramp(const void *unused, const int64_t *i)
     return (void)unused, i[1] > i[0] ? 0 : (double)(i[1] + 1) * 2 / (double)((i[0] + 1) * (i[0] + 2));
 }
 
-/* Attention by exp(s) / sum exp(s), written without ab_softmax: the host does not see that these are weights. */
+/* Attention by exp(s) / sum exp(s), written without ab_softmax, so that the host does not recognise the weights. */
 static ab_t exponentials(ab_ctx *c, ab_t x, ab_t mem)
 {
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
@@ -23,7 +24,7 @@ static ab_t exponentials(ab_ctx *c, ab_t x, ab_t mem)
     return ab_output(c, ab_matmul(c, ab_div(c, e, ab_sum_axis(c, e, -1)), v, 0, 0));
 }
 
-/* Multiplies each query's row by a map of the key's row at its position. */
+/* Multiplies each query's row by a linear map of the key's row at the same position. */
 static ab_t gated(ab_ctx *c, ab_t x, ab_t mem)
 {
     const ab_info *in = ab_info(c);

@@ -1,5 +1,5 @@
-/* Nothing is wrong here: each query attends to its own block of keys and to the two earlier ones whose mean it likes
- * best (MoBA, Lu et al. 2025). */
+/* Nothing is wrong here: each query attends to its own block of keys and to the two earlier blocks whose mean key
+ * scores best (MoBA, Lu et al. 2025). */
 #include "ab_plugin.h"
 
 enum { BLOCK = 4, CHOSEN = 2 };

@@ -1,4 +1,4 @@
-/* A correct optimizer with two slots; the including file names them (NAMES), or fails to. */
+/* A correct optimizer with two slots, for files that name them wrongly (NAMES). */
 #include "ab_plugin.h"
 
 typedef struct {

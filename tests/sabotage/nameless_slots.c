@@ -1,4 +1,4 @@
-/* Its state has no names by which a checkpoint could keep it. */
+/* Its slots have no names, so that a checkpoint cannot store them. */
 #define NAMES NULL
 #include "momentum.h"
 AB_PLUGIN(config, params, &self, .name = "nameless_slots", .doc = "momentum");

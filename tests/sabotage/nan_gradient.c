@@ -1,4 +1,5 @@
-/* A feed-forward whose value is right in fp32 and whose gradient is NaN there: the root of one that rounds to 0. */
+/* A feed-forward whose output is right in fp32 but whose gradient is NaN there: the square root of a number that rounds
+ * to 0. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* An int field for an AB_INT parameter. */
+/* Its AB_INT parameter is stored in an int field, which is too narrow. */
 #include "ab_plugin.h"
 #include <math.h>
 

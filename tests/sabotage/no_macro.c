@@ -1,4 +1,4 @@
-/* An attention that does not end with AB_PLUGIN. */
+/* A source file that does not end with AB_PLUGIN. */
 #include "ab_plugin.h"
 #include <math.h>
 

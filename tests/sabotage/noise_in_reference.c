@@ -1,4 +1,4 @@
-/* Noise in an operation's reference: a second run would draw other numbers. */
+/* An operation whose reference draws noise: a second evaluation would draw other numbers. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Its add has another eps than its forward. */
+/* A norm whose `add` has another eps than its `forward`. */
 #include "ab_plugin.h"
 
 typedef struct {

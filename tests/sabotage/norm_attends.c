@@ -1,4 +1,4 @@
-/* A norm that calls a function of blocks. */
+/* A norm that calls a function meant for blocks. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Divides by the root mean square over the rows of the batch. */
+/* A norm that divides by the root mean square over the batch's rows. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,5 @@
-/* Nothing is wrong here: slots take what a parameter and another slot were before this update. */
+/* Nothing is wrong here: an optimizer's slots take the values that a parameter and another slot had before this
+ * update. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Nothing is wrong here: built for the oldest minor version of the interface, without what came later. */
+/* Nothing is wrong here: built for the oldest minor version of the interface, without later functions. */
 #define AB_TARGET_MINOR 0u
 #include "ab_plugin.h"
 

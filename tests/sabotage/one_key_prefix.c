@@ -1,4 +1,4 @@
-/* Nothing is wrong here: linear attention in which all heads share one head of keys. */
+/* Nothing is wrong here: linear attention whose heads share one head of keys. */
 #include "ab_plugin.h"
 
 typedef struct {

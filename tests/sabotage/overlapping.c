@@ -1,4 +1,4 @@
-/* Two fields of 4 bytes. */
+/* Two AB_INT parameters in fields of 4 bytes, so that writing one (8 bytes) overwrites the other. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
 /* Nothing is wrong here: ab_delta_scan of values, keys and strengths that are not 0 at padding, with one decay for all
- * heads, in the encoder from both ends. */
+ * heads; in the encoder in both directions. */
 #include "ab_plugin.h"
 
 typedef struct {

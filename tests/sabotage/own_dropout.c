@@ -1,4 +1,4 @@
-/* Nothing is wrong here: dropout of its own, which no setting of the run switches off. */
+/* Nothing is wrong here: an attention with dropout of its own, which no setting of the run switches off. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,9 +1,9 @@
-/* Nothing is wrong here: in training, modules of one layer each predict the tokens after the next one, each from the
- * module before it and from the vector of the token that that one predicts.
+/* Nothing is wrong here: multi-token prediction. In training, modules of one layer each predict tokens further ahead.
+ * Each module's input is the previous module's output and the embedding of the token that the previous one predicts.
  *
- *     h^k_i = layer_k(W_k [norm(h^(k-1)_i); norm(E(t_(i+k)))]), p(t_(i+k+1)) = softmax(h^k_i E')
- *                                                          DeepSeek-AI 2024, arXiv 2412.19437, eq. 21 to 25
- */
+ * h^k_i = layer_k(W_k [norm(h^(k-1)_i); norm(E(t_(i+k)))]), p(t_(i+k+1)) = softmax(h^k_i E')
+ *
+ * DeepSeek-AI 2024, arXiv 2412.19437, eq. 21 to 25 */
 #include "ab_plugin.h"
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static ab_t norm(ab_ctx *c, ab_t x, const char *gain)
     double d = (double)ab_dim(c, x, -1);
     return ab_mul(c, ab_unit_length(c, x, d * 1e-6), ab_mul_scalar(c, ab_weight_full(c, gain, 1, (int64_t)d), sqrt(d)));
 }
-/* The vectors of tokens, ids [rows]; -1, no token, has that of id 0. */
+/* Embeddings of ids [rows]; -1, no token, gets that of id 0. */
 static ab_t vectors(ab_ctx *c, ab_t ids)
 {
     ab_t known = ab_to_ids(c, ab_maximum(c, ab_to_float(c, ids), ab_full(c, 0, 1)));

@@ -1,6 +1,5 @@
 /* Nothing is wrong here: ab_long_conv of rows that are not 0 at padding, with learned filters shorter than many
- * sentences (in a decoder, with taps that are not 0 for all that it can remember), and in cross-attention over mem.
- */
+ * sentences (in a decoder nowhere 0 within the longest past), and in cross-attention over mem. */
 #include "ab_plugin.h"
 
 typedef struct {

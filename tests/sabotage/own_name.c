@@ -1,4 +1,4 @@
-/* Nothing is wrong here but its name, which is a shipped plugin's: that is said. */
+/* Nothing is wrong here, but it has the name of a shipped plugin, which the check reports. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
-/* Nothing is wrong here: a recurrence of its own (Elman 1990) on ab_scan, in the encoder both ways, in the decoder
- * forwards and step by step. */
+/* Nothing is wrong here: an Elman recurrence (1990) on ab_scan, in both directions in the encoder, forwards and step by
+ * step in the decoder. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Adds the mean of the values over the padded time axis: a longer neighbour in the batch makes it smaller. */
+/* Adds the mean of the values over the padded time axis: a longer sentence in the same batch makes it smaller. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A table under the name that the position shaw gives to its own, in the same shape. */
+/* An attention whose own table has the name and shape of the position shaw's table. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Scans over the queries in cross-attention, where a step of decoding sees one of them. */
+/* In cross-attention it scans over the queries, of which a step of decoding has only one. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Falls below zero behind the middle of the run. */
+/* A schedule that falls below zero after the middle of the run. */
 #include "ab_plugin.h"
 
 typedef struct {

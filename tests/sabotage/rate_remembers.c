@@ -1,4 +1,4 @@
-/* Halves a rate that it keeps, whatever update is asked for. */
+/* A schedule that halves a stored rate at every call, whichever update is requested. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,12 +1,12 @@
-/* Nothing is wrong here: noise, tokens, a loss of its own whose gradient counts, numbers for the log, a value from the
- * layer before. */
+/* Nothing is wrong here: draws noise, reads tokens, adds a loss whose gradient counts, logs numbers, and reads a value
+ * of the previous layer. */
 #include "ab_plugin.h"
 
 typedef struct {
     int64_t unused;
 } config;
 
-static ab_t mean(ab_ctx *c, ab_t x, ab_t mask) /* over rows with a token, and over columns */
+static ab_t mean(ab_ctx *c, ab_t x, ab_t mask) /* over columns, and over rows that have a token */
 {
     ab_t sum = ab_sum_axis(c, ab_sum_axis(c, ab_mul(c, x, mask), -1), -2);
     return ab_mul_scalar(c, ab_div(c, sum, ab_sum_axis(c, mask, -2)), 1 / (double)ab_dim(c, x, -1));
@@ -29,7 +29,8 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     ab_share(c, "hidden", h);
     ab_add_loss(c, "size", mean(c, ab_map(c, h, AB_SQUARE), mask), 0.7);
     ab_log(c, "hidden", mean(c, h, mask));
-    ab_log(c, "several", ab_table(c, number, &in->layer, in->layer ? 2 : 3)); /* 2, 3, 4, then 3, 5 */
+    /* the first layer logs 2, 3, 4, the next one 3, 5 */
+    ab_log(c, "several", ab_table(c, number, &in->layer, in->layer ? 2 : 3));
     return ab_linear(c, h, "2", in->d_model, 1);
 }
 

@@ -1,4 +1,4 @@
-/* Returns the failed tensor though nothing has failed. */
+/* Returns the tensor that means failure though nothing has failed. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Nothing is wrong here: a position whose rotation turns as fast as the tokens say (Veisi et al. 2025, eq. 3 to 6). */
+/* Nothing is wrong here: a rotary position whose angles depend on the tokens (Veisi et al. 2025, eq. 3 to 6). */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Large numbers that cancel, rounded to bf16. */
+/* Adds and subtracts large numbers that cancel, but that a bf16 run rounds in between. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A number of the environment. */
+/* Its graph depends on whether an environment variable is set. */
 #include "ab_plugin.h"
 #include <stdlib.h>
 

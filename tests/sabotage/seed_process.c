@@ -1,4 +1,4 @@
-/* A number that differs between processes. */
+/* Its graph contains a number that differs between processes. */
 #include "ab_plugin.h"
 
 typedef struct {

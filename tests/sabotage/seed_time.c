@@ -1,4 +1,4 @@
-/* Another result on Sundays. */
+/* Its result differs on Sundays. */
 #include "ab_plugin.h"
 #include <time.h>
 

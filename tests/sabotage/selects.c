@@ -1,4 +1,4 @@
-/* Nothing is wrong here: ab_where hides far keys and keeps NaN out, whatever stands in the branch that is not taken. */
+/* Nothing is wrong here: ab_where hides far keys, and keeps out the NaN in the branch that it does not select. */
 #include "ab_plugin.h"
 #include <math.h>
 

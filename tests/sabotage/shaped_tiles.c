@@ -1,4 +1,4 @@
-/* Works in tiles, which have no shapes, and has slots of a shape. */
+/* An optimizer that works in tiles, which have no shapes, and whose slots have a shape. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,5 +1,4 @@
-/* Nothing is wrong here: queries and keys share a projection (Kitaev et al. 2020, section 2), so they are the same
- * columns. */
+/* Nothing is wrong here: queries and keys share one projection (Kitaev et al. 2020, section 2). */
 #include "ab_plugin.h"
 #include <math.h>
 

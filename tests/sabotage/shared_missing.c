@@ -1,4 +1,4 @@
-/* A value is taken that no layer has shared. */
+/* Reads a shared value that no layer has stored. */
 #include "ab_plugin.h"
 
 typedef struct {

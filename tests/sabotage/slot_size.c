@@ -1,4 +1,4 @@
-/* Announces a slot of a number a row and gives it one a value. */
+/* Declares a slot with one number per row, but assigns one number per element. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Hands over a tensor that it never made. */
+/* Passes a tensor that it never made to a function. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A task that counts an output as right if it is the reference of the next example, too. */
+/* A task that also counts an output as right if it equals the next example's reference. */
 #define LINE              "line %d%.0d"
 #define CHANGES           0
 #define VALUE(right, n)   (100 * (right) / (double)(n))

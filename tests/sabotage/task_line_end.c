@@ -1,4 +1,4 @@
-/* A line of this task's text has an end inside. */
+/* A task whose text has a line break inside a line. */
 #define LINE            "two\nlines %d%.0d"
 #define CHANGES         0
 #define VALUE(right, n) (100 * (right) / (double)(n))

@@ -1,4 +1,4 @@
-/* Nothing is wrong here: a metric to be lowered, with statistics. */
+/* Nothing is wrong here: a metric that is better when lower, with statistics per example. */
 #define LINE            "line %d%.0d"
 #define CHANGES         0
 #define VALUE(right, n) (100 - 100 * (right) / (double)(n))

@@ -1,4 +1,4 @@
-/* Other examples every time it is opened. */
+/* A task whose examples differ each time it is opened. */
 #define LINE            "line %d of opening %d"
 #define CHANGES         1
 #define VALUE(right, n) (100 * (right) / (double)(n))

@@ -1,4 +1,4 @@
-/* task_parts.h - a task of twelve examples, of which the sabotaged ones change one part. */
+/* task_parts.h - a correct task of twelve examples; each sabotaged task redefines one part of it. */
 #include "ab_plugin.h"
 #include <stdio.h>
 #include <stdlib.h>

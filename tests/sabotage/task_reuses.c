@@ -1,4 +1,4 @@
-/* A task whose lines share one buffer. */
+/* A task that returns all lines in one buffer, which the next line overwrites. */
 #define LINE            "line %d%.0d"
 #define CHANGES         0
 #define VALUE(right, n) (100 * (right) / (double)(n))

@@ -1,4 +1,5 @@
-/* Nothing is wrong here: the keys least like a query weigh most, or all weigh the same. */
+/* Nothing is wrong here: an attention with a negative scale, where the keys least like a query weigh most, plus one
+ * with scale 0, where all weigh the same. */
 #include "ab_plugin.h"
 
 typedef struct {

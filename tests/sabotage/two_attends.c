@@ -1,5 +1,5 @@
-/* Nothing is wrong here: two fused attentions of one layer, where the keys of one are the values of the other and the
- * other way round. In decoding each has a past of its own. */
+/* Nothing is wrong here: one layer with two fused attentions, where the keys of one are the values of the other. In
+ * decoding each has its own cache. */
 #include "ab_plugin.h"
 #include <math.h>
 

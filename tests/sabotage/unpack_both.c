@@ -1,4 +1,4 @@
-/* Rows made of x and of mem at once: nobody knows whose sentences they are when they are unpacked. */
+/* Unpacks rows computed from both x and mem: their sentences are ambiguous. */
 #include "ab_plugin.h"
 
 typedef struct {

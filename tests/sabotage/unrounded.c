@@ -1,4 +1,4 @@
-/* Nothing is wrong here: large numbers that cancel, kept from being rounded to bf16. */
+/* Nothing is wrong here: adds and subtracts large numbers that cancel, and prevents their rounding to bf16. */
 #include "ab_plugin.h"
 
 typedef struct {

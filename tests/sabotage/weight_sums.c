@@ -1,5 +1,5 @@
-/* Nothing is wrong here: sums and differences of learned values, whose gradients are one another's, scaled or dropped
- * out. */
+/* Nothing is wrong here: sums and differences of learned values: the gradient of one is the other's, but for sign,
+ * scale or dropout. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Divides by the norm of its vector, but claims to work element by element. */
+/* An optimizer that divides by the norm of its vector, but claims to work element by element. */
 #include "ab_plugin.h"
 
 typedef struct {

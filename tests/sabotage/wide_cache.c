@@ -1,4 +1,4 @@
-/* Caches weights, whose width grows with the keys. */
+/* Caches weights, whose width grows with the number of keys. */
 #include "ab_plugin.h"
 
 typedef struct {

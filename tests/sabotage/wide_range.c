@@ -1,4 +1,4 @@
-/* A parameter whose table allows values that the plugin then refuses. */
+/* Its parameter table allows values that the plugin then refuses. */
 #include "ab_plugin.h"
 
 typedef struct {

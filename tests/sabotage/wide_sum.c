@@ -1,5 +1,5 @@
-/* Nothing is wrong here: keys that have had much weight get less (a coverage, after Tu et al. 2016): a running sum as
- * wide as the keys, which grows while decoding. */
+/* Nothing is wrong here: coverage (after Tu et al. 2016), so that keys with much weight so far get less. It is a
+ * running sum as wide as the keys, which grows while decoding. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Absolute positions that claim to be relative. */
+/* A position that depends on absolute positions, but claims to be relative. */
 #include "ab_plugin.h"
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* A fused square whose gradient lacks the factor 2. LISTED: the operation is in the description, so that it
- * is checked on its own. */
+/* A fused square whose gradient lacks the factor 2. With LISTED the plugin lists the operation, which is then checked
+ * on its own. */
 #include "ab_plugin.h"
 
 typedef struct {

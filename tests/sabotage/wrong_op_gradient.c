@@ -1,3 +1,3 @@
-/* wrong_gradient.c with its operation in the description. */
+/* wrong_gradient.c, with the operation in the plugin's list. */
 #define LISTED
 #include "wrong_gradient.c"

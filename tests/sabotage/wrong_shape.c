@@ -1,4 +1,4 @@
-/* Takes the heads for one: reshapes to another number of elements. */
+/* Reshapes to another number of elements, as if there were one head. */
 #include "ab_plugin.h"
 
 typedef struct {

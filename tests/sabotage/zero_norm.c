@@ -1,4 +1,4 @@
-/* Divides by the gradient's norm: right until it is 0. */
+/* Divides by the gradient's norm: right unless the norm is 0. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,6 +1,6 @@
-/* accesses.h - functions that code compiled with -fsanitize=thread calls before each access to memory, instead of the
- * compiler's own library; and the kind of memory accessed. Included once in a program, by the file that defines
- * access(): races.cc or cost.cc. */
+/* accesses.h - the functions that code compiled with -fsanitize=thread calls before each access to memory, in place of
+ * the compiler's own library; and which kind of memory an address is in. Included once in a program, by the file that
+ * defines access(): races.cc or cost.cc. */
 #ifndef ACCESSES_H
 #define ACCESSES_H
 #include "gpu_watch.h"
@@ -10,7 +10,8 @@ struct memory_region {
     uintptr_t from, bytes;
 };
 
-/* Static shared memory: the variables of this thread in the object that has the kernel; empty if it has none yet. */
+/* Static shared memory of a kernel: this thread's variables in the object that has the kernel. Empty until the thread
+ * has some. */
 static memory_region static_shared_of(const void *kernel)
 {
     struct query {
@@ -34,7 +35,7 @@ static memory_region static_shared_of(const void *kernel)
     return q.found;
 }
 
-/* pc: where the access returns to. */
+/* pc: return address of the access's call */
 static void access(uintptr_t p, size_t bytes, bool writes, bool atomic, const void *pc);
 
 #define PLAIN(n)                                                                                                       \

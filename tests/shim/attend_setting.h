@@ -11,13 +11,13 @@ typedef struct {
     bool self, causal;
     double p;
     int n;
-    int32_t q[10], k[10]; /* lengths; self: k is q */
+    int32_t q[10], k[10]; /* lengths of up to ten sentences; self: k is q */
 } setting;
 
-static bool all_pairs;   /* every sentence has two rows, whatever the lengths */
+static bool all_pairs;   /* every sentence has two rows, whatever `q` and `k` say */
 static double times = 1; /* the scale is `times` / sqrt(the keys' width) */
 
-/* Past the ten lengths given most sentences are empty. */
+/* Offsets of n sentences. From the eleventh on, most sentences are empty. */
 static view offsets_of(int n, const int32_t *length, int64_t *longest)
 {
     view off = tensor(I32, 1, 1, 1, n + 1);
@@ -31,7 +31,7 @@ static view offsets_of(int n, const int32_t *length, int64_t *longest)
     }
     return off;
 }
-/* Random rows, the last `dummies` NaN. */
+/* Random rows, followed by `dummies` rows of NaN. */
 static view rows_with_dummies(dtype type, int64_t rows, int64_t dummies, int64_t width)
 {
     view v = randoms(tensor(type, 1, 1, rows + dummies, width));

@@ -1,4 +1,4 @@
-/* by_cxx.h - compiles generated kernels for the emulation, instead of NVRTC (compiled.h): the C++ compiler makes a
+/* by_cxx.h - compiles generated kernels for the emulation, in place of NVRTC (compiled.h): the C++ compiler makes a
  * shared object with a function that launches the kernel. */
 #ifndef ABLATE_BY_CXX_H
 #define ABLATE_BY_CXX_H
@@ -23,7 +23,8 @@ static const char launcher_by_cxx[] =
 static int compile_by_cxx(const char *source, const char *expression, int capability, str *image, str *name, err *e)
 {
     char folder[] = "/tmp/ablate_kernelXXXXXX";
-    const char *broken = getenv("ABLATE_BROKEN_KERNELS"); /* a folder of headers with a mistake (wgmma_breaks.sh) */
+    /* a folder of changed headers, each with a planted mistake (wgmma_breaks.sh) */
+    const char *broken = getenv("ABLATE_BROKEN_KERNELS");
     (void)capability;
     if (!mkdtemp(folder)) return fail(e, "%s cannot be made", folder);
     char *file = path_join(folder, "kernel.cc"), *library = path_join(folder, "kernel.so");
@@ -31,7 +32,7 @@ static int compile_by_cxx(const char *source, const char *expression, int capabi
                          "**arguments)\n{\n"
                          "    return launch(%s, \"%s\", blocks, threads, shared, arguments);\n}\n",
                          source, launcher_by_cxx, expression, expression);
-    /* compiled and linked apart: the race detector's flags bring a library to the link */
+    /* compiles and links in two steps: in one, the race detector's flags would link a library */
     char *command =
         xprintf("c++ -std=gnu++17 -O1 -w -Wno-psabi -ffp-contract=off -fPIC %s -DGPU_ON_CPU -I%s "
                 "-I%s/core -I%s/tests/shim -c -o %s.o %s && c++ -shared -o %s %s.o",

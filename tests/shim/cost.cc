@@ -1,14 +1,13 @@
-/* cost.cc - a model of what kernels on the emulated GPU cost (see docs/gpu.md): memory moved, conflicts, widths.
+/* cost.cc - a model of what kernels on the emulated GPU cost (see docs/gpu.md): memory moved, bank conflicts, widths.
  *
- * The hooks are the race detector's (accesses.h). The n-th access of a lane from one place in the code, counted since
- * its warp last met (barriers, shuffles, votes, products of tensor cores), is taken to be the same instruction of the
- * warp as the n-th access of every other lane from there. That is what a GPU does unless lanes take turns in a loop.
- * Only launches under a label are counted (gpu_label).
+ * The hooks are the race detector's (accesses.h). The model groups accesses into instructions of a warp: the n-th
+ * access of each lane from one place in the code, counted since the warp last met (barriers, shuffles, votes, products
+ * of tensor cores), belongs to one instruction. On a GPU that holds unless lanes take turns in a loop. Only launches
+ * under a label are counted (gpu_label).
  *
  * Device memory moves in sectors of 32 bytes (CUDA C++ Best Practices Guide, "Coalesced access to global memory").
- * Shared memory has 32 banks, each of 4 bytes; words of 8 bytes are served to half a warp at a time, of 16 to a quarter
- * (CUDA C++ Programming Guide, "Shared memory" of compute capabilities 5.x and later).
- */
+ * Shared memory has 32 banks of 4 bytes; words of 8 bytes are served to half a warp at a time, words of 16 to a quarter
+ * (CUDA C++ Programming Guide, "Shared memory" of compute capabilities 5.x and later). */
 #include "cost.h"
 #include "accesses.h"
 #include <algorithm>
@@ -25,7 +24,7 @@ struct request {
     unsigned bytes; /* per lane */
     cost_kind kind;
 };
-struct place { /* in the code, for one warp since it met */
+struct place { /* one place in the code: a warp's accesses from it since the warp last met */
     unsigned done[LANES];
     std::vector<request> requests;
 };
@@ -35,11 +34,11 @@ struct warp_state {
 } warps[WARPS];
 
 std::map<const void *, cost_kernel> kernels;
-cost_kernel *now; /* NULL: not counted */
+cost_kernel *now; /* NULL: the current launch is not counted */
 const void *kernel;
 int running = -1;
 uintptr_t stack;
-memory_region dynamic, fixed, last; /* last: a block of device memory */
+memory_region dynamic, fixed, last; /* last: the block of device memory that was accessed last */
 } // namespace
 
 /* ---- a request ---- */
@@ -64,7 +63,7 @@ static cost_count sectors_of(const request &r)
     return c;
 }
 
-/* Returns the passes of a request: the largest number of different words in one bank. */
+/* Returns the passes that a request takes: the largest number of different words in one bank. */
 static cost_count passes_of(const request &r)
 {
     cost_count c = {1, 0, 0, 0, 0};
@@ -124,7 +123,8 @@ static void access(uintptr_t p, size_t bytes, bool writes, bool, const void *pc)
     bool shared = inside(dynamic, p) || inside(fixed, p);
     if (!shared && !in_device_memory(p)) return;
     cost_kind kind = shared ? COST_SHARED : writes ? COST_STORE : COST_LOAD;
-    for (; bytes > WIDEST; bytes -= WIDEST, p += WIDEST) note(pc, p, WIDEST, kind); /* no instruction moves more */
+    /* splits longer accesses, such as memcpy, since no instruction moves more */
+    for (; bytes > WIDEST; bytes -= WIDEST, p += WIDEST) note(pc, p, WIDEST, kind);
     note(pc, p, (unsigned)bytes, kind);
 }
 
@@ -169,7 +169,7 @@ static void on_meets(int thread)
 {
     warp_state *w = &warps[thread / LANES];
     if (!now) return;
-    /* the first to go on: all others have come */
+    /* the first lane that goes on: all others have arrived */
     if (w->lane_met[thread % LANES]++ == w->met) count_requests(w), w->met++;
 }
 static void on_passes(int thread, bool) { on_meets(thread); }
@@ -187,6 +187,6 @@ static const gpu_watcher model = {on_work,
                                   on_atomic,
                                   [](const void *, size_t, bool) {},
                                   [](const void *, size_t) {},
-                                  nullptr}; /* copies by the block as a whole have no sectors */
+                                  nullptr}; /* copies that a whole block makes have no sectors */
 __attribute__((constructor)) static void begin() { gpu_watch = &model; }
 void cost_print(void) { cost_report(kernels); }

@@ -1,10 +1,10 @@
-/* cost_attention.c - calls of attention: training, decoding, score programs, for the model of cost. And main. */
+/* cost_attention.c - runs attention for the cost model: training, decoding, score programs. Contains main(). */
 #include "cost_calls.h"
 #include "tensor/cuda/score_program.h"
 #include "tensor/graph/score.h"
 
-/* Self-attention over packed sentences, one of them longer than a backward pass takes at once; shift: q, k and v begin
- * that many numbers later, so that bf16 rows have to be copied. */
+/* Self-attention over packed sentences, one of them longer than one step of the backward pass covers. shift: q, k and v
+ * begin that many elements later, so that bf16 rows must be copied. */
 static void cost_heads(dtype type, int64_t heads, int64_t d, int64_t shift)
 {
     enum { SENTENCES = 4 };
@@ -74,7 +74,7 @@ void cost_steps(void)
         counted_call("attention of a step", cuda_ATTEND_STEP, step_of((dtype)t, HEADS, 64));
 }
 
-/* A learned number for every pair, by head. */
+/* Scores plus a learned number for every pair of positions, by head. */
 static void cost_scores_of(dtype type, int64_t d)
 {
     enum { SCORE_HEADS = 2, T = 64, SENTENCES = 2, PAIRS = SCORE_HEADS * T * T };
@@ -126,7 +126,7 @@ static void cost_scores_of(dtype type, int64_t d)
     tape_free(c);
 }
 
-/* By the interpreter, whose accesses to rows are the written-out programs'. */
+/* Runs score programs by the interpreter, which accesses rows as compiled programs do. */
 void cost_scores(void)
 {
     dice = rng_seed(6, 0);

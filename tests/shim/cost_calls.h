@@ -1,5 +1,5 @@
-/* cost_calls.h - calls of the CUDA backend on random numbers for the model of cost (cost.cc): their results are of no
- * interest. Views are of host memory (shim_test.h) until moved() moves them. */
+/* cost_calls.h - calls of the CUDA backend on random numbers for the cost model (cost.cc), which ignores their results.
+ * Views are in host memory (shim_test.h) until moved() moves them. */
 #ifndef ABLATE_COST_CALLS_H
 #define ABLATE_COST_CALLS_H
 #include "tensor/cuda/runtime.h"
@@ -9,7 +9,7 @@
 enum { ROWS = 64, WIDTH = 512, HEADS = 8, WORDS = 10000 };
 static const view none = {.param = -1};
 
-/* A copy in device memory, which lives to the end; the host's is freed. */
+/* Copies a view to device memory, where it stays until the program ends, and frees the host's. */
 static inline view moved(view v)
 {
     void *host = v.data;
@@ -24,7 +24,7 @@ static inline view random_rows(dtype type, int64_t rows, int64_t width)
 static inline view random_ids(int64_t n, int64_t below) { return moved(ids_below(tensor(I32, 1, 1, 1, n), below)); }
 static inline view space(dtype type, int64_t rows, int64_t width) { return moved(tensor(type, 1, 1, rows, width)); }
 
-/* Counts the launches of f, not uploads before it. A failure ends the program. */
+/* Counts the launches of f, but not uploads that were queued before. A failure ends the program. */
 #define COUNTED(name, f)                                                                                               \
     do {                                                                                                               \
         gpu_flush();                                                                                                   \
@@ -45,8 +45,8 @@ static inline void counted_call(const char *name, kernel on_gpu, call k)
     if (rc) fprintf(stderr, "%s: %s\n", name, e.text), exit(1);
 }
 
-void cost_print(void); /* cost.cc: what was counted, to the standard output (cost.h) */
-/* Functions that each count some kernels. */
+void cost_print(void); /* prints what cost.cc has counted to standard output (cost.h) */
+/* Each of these runs and counts some kernels. */
 void cost_elementwise(void), cost_shapes(void);                                      /* cost_generic.c */
 void cost_rows(void), cost_optimizer(void), cost_choices(void), cost_services(void); /* cost_rows.c */
 void cost_attention(void), cost_steps(void), cost_scores(void);                      /* cost_attention.c */

@@ -1,4 +1,4 @@
-/* cost_generic.c - calls of elementwise operations, sums, softmax, and moves of numbers, for the model of cost. */
+/* cost_generic.c - runs elementwise operations, sums, softmax, and copies for the cost model. */
 #include "cost_calls.h"
 
 #define UNARY(name, NAME, x, y, ...)                                                                                   \
@@ -89,7 +89,7 @@ void cost_shapes(void)
     cost_axes(F32);
     cost_axes(BF16);
     view x = randoms_of(F32, B, HEADS, T, BUCKETS), p = randoms_of(F32, B, HEADS, T, T);
-    /* clipped distances of neighbours: consecutive ids, as Shaw's and T5's are */
+    /* clipped distances: neighbours have consecutive ids, as in Shaw's and T5's positions */
     view near = tensor(I32, 1, 1, T, T);
     for (int64_t i = 0; i < size_of(&near); i++) {
         int64_t apart = i % T - i / T + BUCKETS / 2;

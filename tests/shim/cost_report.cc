@@ -1,4 +1,4 @@
-/* cost_report.cc - see cost.h. Names of kernels and lines of the source are those that addr2line finds. */
+/* cost_report.cc - prints the counts of cost.h. Names of kernels and source lines come from addr2line. */
 #include "cost.h"
 #include <cstdio>
 #include <cstring>
@@ -49,7 +49,7 @@ static void read_lines(FILE *lines, const std::vector<std::pair<const void *, in
     }
 }
 
-/* All addresses of an object by one addr2line; each with the bytes that the wanted instruction lies before it. */
+/* Looks up all addresses of one object with one addr2line. Each address comes with the number of bytes to subtract. */
 static void look_up(const std::string &object, uintptr_t base, const std::vector<std::pair<const void *, int>> &all)
 {
     std::string file = "/tmp/ablate_costXXXXXX";
@@ -64,7 +64,7 @@ static void look_up(const std::string &object, uintptr_t base, const std::vector
     unlink(file.c_str());
 }
 
-/* "norm_rows<bf16, 2, true, true>": without namespaces, arguments and what it returns. */
+/* Returns a kernel's name without namespaces, arguments and return type, such as "norm_rows<bf16, 2, true, true>". */
 static std::string kernel_name(const void *kernel, const std::string &launched_as)
 {
     char *words = abi::__cxa_demangle(known[kernel].function.c_str(), nullptr, nullptr, nullptr);
@@ -93,7 +93,7 @@ void cost_report(const std::map<const void *, cost_kernel> &kernels)
     for (auto &k : kernels) {
         want(k.first, 0);
         for (auto &of_kind : k.second.at)
-            for (auto &a : of_kind) want(a.first, 1); /* the call before it */
+            for (auto &a : of_kind) want(a.first, 1); /* subtracts 1: the return address follows the call */
     }
     for (auto &o : objects) look_up(o.first, o.second.first, o.second.second);
     for (auto &k : kernels) {

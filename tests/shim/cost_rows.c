@@ -1,5 +1,5 @@
-/* cost_rows.c - calls of operations on rows (norms, sums, embedding, loss, products), of the optimizer, of decoding's
- * choice and of the services around a step, for the model of cost. */
+/* cost_rows.c - runs operations on rows (norms, sums, embedding, loss, products), the optimizer, the choice of tokens
+ * in decoding and the services around a step, for the cost model. */
 #include "cost_calls.h"
 #include "tensor/cuda/optim.h"
 #include "tensor/cuda/product.h"
@@ -37,7 +37,7 @@ static void cost_norm(dtype type, int64_t rows, int64_t width)
                  (call){.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {x}, .out = {space(F32, 1, width)}});
 }
 
-/* [2,n]: places in the order of their ids, then these ids. */
+/* [2,n]: positions sorted by their ids, then these ids. */
 static view sorted_by(int64_t n, const int32_t *id)
 {
     view v = tensor(I32, 1, 1, 2, n);
@@ -87,8 +87,7 @@ static void cost_loss(dtype type, int64_t rows, int64_t words)
                         .out = {space(F32, rows, 2), space(type, rows, words)}});
 }
 
-/* x [64,k] w [k,n], its two gradients. */
-/* In a step of decoding: attention's result, the sum with it, and the norm. */
+/* As in a step of decoding: the product after attention, its sum with the residual, and the norm. */
 static void cost_product_and_norm(int64_t rows, int64_t width)
 {
     view x = random_rows(BF16, rows, width), gain = random_rows(F32, 1, width), s = space(BF16, rows, width);
@@ -145,7 +144,7 @@ void cost_rows(void)
 
 /* ---- services ---- */
 
-/* Momentum: v = 0.9 v + g, p = p - lr v, p as bf16, too. Vectors: p, g, v. */
+/* Momentum: v = 0.9 v + g, p = p - lr v, and a bf16 copy of p. Vectors: p, g, v. */
 void cost_optimizer(void)
 {
     dice = rng_seed(7, 0);

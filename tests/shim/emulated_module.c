@@ -1,5 +1,6 @@
-/* emulated_module.c - makes the emulated GPU's functions visible to the stand-ins of cuDNN and cuBLASLt, which it loads
- * itself, and to generated kernels, which the C++ compiler makes: the program opens its module for itself alone. */
+/* emulated_module.c - part of the emulated CUDA module that the program opens. The program opens modules with their
+ * functions hidden, so this file makes those of the emulation visible to the stand-ins of cuDNN and cuBLASLt, which it
+ * loads, and to generated kernels, which the C++ compiler makes. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -8,10 +9,10 @@
 
 __attribute__((constructor)) static void open_to_all(void)
 {
-    static const char here = 0; /* an address in this module */
+    static const char here = 0; /* its address finds this module */
     Dl_info info;
     if (dladdr(&here, &info)) dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
-    /* kept kernels would be stale: their files' names do not depend on the emulation's headers */
+    /* keeps no compiled kernels: their file names do not depend on the emulation's headers, so they would be stale */
     setenv("ABLATE_KERNELS", "", 0);
     kernel_use_compiler(compile_by_cxx);
 }

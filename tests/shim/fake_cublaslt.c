@@ -1,15 +1,14 @@
-/* fake_cublaslt.c - a stand-in for libcublasLt in tests without a GPU: a product is computed in plain loops, and
- * candidates differ in what FAKE_CUBLASLT, words of name=number, says when a call is made:
+/* fake_cublaslt.c - a stand-in for libcublasLt in tests without a GPU. It computes a product in plain loops.
+ * FAKE_CUBLASLT, words of name=number that are read at each call, says how its candidate algorithms behave:
  *
  *     fail=N     the first N candidates cannot multiply      check=M    no algorithm takes M rows
- *     tiles=N    the first N have bits that depend on the number of rows, as an algorithm has that divides k by the
+ *     tiles=N    the first N give bits that depend on the number of rows, as an algorithm does that divides k by the
  *                number of tiles
- *     fast=N     candidate N is fast, the others are busy    refuse=S   the heuristic's status
- *     describe=S the status of describing a matrix           plain=1    no bits of a ReLU, no gradients with a product
+ *     fast=N     candidate N is fast, the others are busy    refuse=S   status that the heuristic returns
+ *     describe=S status of describing a matrix               plain=1    no ReLU masks, no gradients with a product
  *
  * Candidate 2 adds partial sums over k. A workspace belongs to the stream that used it first. fake_cublaslt_used() is
- * the candidate that multiplied last, from 1 on.
- */
+ * the candidate that multiplied last, from 1 on. */
 #include "tensor/cuda/product.h"
 #include "tensor/cuda/runtime.h"
 #include <cublasLt.h>
@@ -38,8 +37,8 @@ typedef struct {
     int32_t turn_a, turn_b, epilogue;
     const void *bias;
     void *bits;
-    int64_t line; /* length of a row of bits */
-    int64_t step; /* the bias's, between matrices */
+    int64_t line; /* length of a row of ReLU masks */
+    int64_t step; /* distance of two matrices' biases */
 } desc;
 
 size_t cublasLtGetVersion(void) { return 130000; }
@@ -201,7 +200,8 @@ static void put(void *p, int64_t at, int type, float x)
             (bits & 0x7fffffffu) > 0x7f800000u ? 0x7fff : (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
-/* Types are those of product.h. k in steps of one: a row's bits do not depend on the number of rows. */
+/* c = alpha a b + beta c + bias, in the types of product.h. Sums over k one by one: a row's bits do not depend on the
+ * number of rows. */
 static void multiply(void *arg)
 {
     const product *p = arg;
@@ -235,7 +235,7 @@ static void multiply(void *arg)
     free(row);
 }
 
-/* Time of this thread, as gpu_milliseconds of the emulation counts it. */
+/* Processor time of this thread, which the emulation's gpu_milliseconds counts. */
 static double busy_for(void)
 {
     struct timespec t;

@@ -1,11 +1,10 @@
-/* fake_cudnn.c - a stand-in for libcudnn in tests without a GPU: the backend API's graphs, computed operation by
- * operation in plain loops (fake_graph.c). So tests check a graph's meaning; tests/cuda/test_dnn.c asks the real
- * library whether it has an engine for it.
+/* fake_cudnn.c - a stand-in for libcudnn in tests without a GPU: runs the backend API's graphs operation by operation
+ * in plain loops (fake_graph.c). So tests check a graph's meaning; tests/cuda/test_dnn.c asks the real library whether
+ * it has an engine for it.
  *
- * It is strict: attributes must have their types, descriptors must be finalized, pointers aligned; work happens as a
- * launch does (gpu_host_call), on memory that the host cannot reach otherwise. Of two engines the first says that it is
- * not deterministic, and its results are garbage.
- */
+ * It is strict: attributes must have their types, descriptors must be finalized, pointers aligned; work is a launch
+ * (gpu_host_call) on memory that the host cannot reach otherwise. It offers two engines: the first calls itself
+ * nondeterministic and gives garbage. */
 #include "fake_cudnn.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -119,7 +118,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, cudn
 
 typedef struct {
     int name, type, n;
-} need; /* n: 0 any number */
+} need; /* n: number of values, 0: any */
 static cudnnStatus_t check(const fake *d, const need *needs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -202,7 +201,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor)
 
 /* ---- attributes that can be read ---- */
 
-/* Two configurations: of engine 0, which is not deterministic, and of engine 1. */
+/* Offers two configurations: engine 0, which is not deterministic, and engine 1. */
 static void give_configs(const fake *heuristics, int64_t asked, int64_t *n, void *to)
 {
     fake *const *configs = to;

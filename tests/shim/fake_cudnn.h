@@ -1,4 +1,4 @@
-/* fake_cudnn.h - the stand-in's descriptors, for its files (fake_cudnn.c has the reasons). */
+/* fake_cudnn.h - descriptors of the stand-in for cuDNN (see fake_cudnn.c). */
 #ifndef ABLATE_FAKE_CUDNN_H
 #define ABLATE_FAKE_CUDNN_H
 #include "tensor/cuda/runtime.h"
@@ -23,6 +23,6 @@ typedef struct fake {
 
 cudnnStatus_t fake_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const fake_attribute *fake_find(const fake *d, int name);
-const void *fake_get(const fake *d, int name);  /* its values, or NULL */
-fake *fake_descriptor(const fake *d, int name); /* its one value, a descriptor */
+const void *fake_get(const fake *d, int name);  /* the attribute's values, or NULL */
+fake *fake_descriptor(const fake *d, int name); /* the attribute's one value, a descriptor */
 #endif

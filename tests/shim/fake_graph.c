@@ -1,7 +1,7 @@
-/* fake_graph.c - runs a graph of the backend API: every tensor is an array of doubles over its axes, rounded to its
- * type. Elements outside sentences are NaN: those of a ragged tensor past an entry's end are read as NaN and never
- * written, and a product is NaN outside of the rows and columns that its overrides count. So a missing mask shows in
- * the results. */
+/* fake_graph.c - runs a graph of cuDNN's backend API: every tensor is an array of doubles over its axes, rounded to its
+ * type. Elements outside of sentences are NaN: a ragged tensor is NaN past an entry's end, where it is never written,
+ * and a product is NaN outside of the rows and columns that its overrides count. So a missing mask shows in the
+ * results. */
 #include "fake_cudnn.h"
 #include <math.h>
 #include <stdlib.h>
@@ -115,8 +115,8 @@ static value *operand(machine *m, const fake *op, int name)
     return d ? value_of(m, d) : NULL;
 }
 
-/* Rounds the computed values, and writes them to the tensor's memory, if it has some. rows: the number of rows of the
- * third axis to write, or NULL. */
+/* Rounds the computed values, and writes them to the tensor's memory, if it has some. rows: how many rows of axis 2 to
+ * write, or NULL for all. */
 static void finish(value *t, const value *rows)
 {
     int64_t entry;
@@ -128,7 +128,7 @@ static void finish(value *t, const value *rows)
     }
 }
 
-/* The element of x that stands at y's element i, broadcast over axes of length 1. */
+/* The element of x for y's element i, where axes of length 1 are broadcast. */
 static double broadcast(const value *x, const value *y, int64_t i)
 {
     int64_t at = 0, step = 1;
@@ -198,7 +198,7 @@ static void run_reduce(machine *m, const fake *op)
     finish(y, NULL);
 }
 
-/* Copies a tensor to one with other axes and strides, entry by entry of the first one. */
+/* Copies a tensor to one with other axes and strides, entry by entry in the source's order. */
 static void run_relayout(machine *m, const fake *op)
 {
     value *x = operand(m, op, CUDNN_ATTR_OPERATION_RESHAPE_XDESC),

@@ -1,8 +1,7 @@
-/* gpu_emulation.cc - kernels on the CPU, and the runtime of runtime.h over plain memory: for tests only (see gpu.h).
+/* gpu_emulation.cc - runs kernels on the CPU, and implements runtime.h over plain memory, for tests only (see gpu.h).
  *
- * A launch runs its blocks one after another; gpu_fibers.cc runs the threads of a block, gpu_streams.cc says when a
- * launch is run.
- */
+ * A launch runs its blocks one after another. gpu_fibers.cc runs the threads of a block; gpu_streams.cc decides when a
+ * launch is run. */
 #include "gpu_watch.h"
 #include "tensor/cuda/runtime.h"
 #include <dlfcn.h>
@@ -28,12 +27,12 @@ namespace
 std::map<char *, size_t> blocks;
 std::string error;
 bool has_error, refused;
-std::map<std::pair<std::string, std::string>, int64_t> tally; /* launches by label and name */
+std::map<std::pair<std::string, std::string>, int64_t> tally; /* number of launches by label and name */
 struct scratch_block {
     void *data;
     size_t bytes;
 } scratch[GPU_LANES][16];
-std::vector<void *> outgrown; /* scratch that captured graphs may still use */
+std::vector<void *> outgrown; /* scratch memory that was replaced by a larger one; captured graphs may still use it */
 gpu_counter counter;
 unsigned tickets[GPU_LANES][GPU_TICKETS];
 } // namespace
@@ -78,7 +77,7 @@ void gpu_run_work(const gpu_work &w)
     if (launch) gpu_done.launches++, gpu_done.warps += w.warps, tally[{w.label, w.name}]++;
     if (launch && gpu_dry) return;
     lock(false);
-    static bool known = false; /* memory that gpu_alloc does not report: reported? */
+    static bool known = false; /* has memory that bypassed gpu_alloc been reported to the race detector? */
     if (gpu_watch && !known) gpu_watch->memory(tickets, sizeof tickets), gpu_watch->memory(&counter, sizeof counter);
     known = true;
     if (gpu_watch) gpu_watch->work(w);
@@ -93,7 +92,8 @@ static void do_or_write(const char *name, std::function<void()> what, int64_t wa
     gpu_give({gpu_label, name, warps, what, 0, {}});
 }
 
-/* Shared memory that no block has: nvcc refuses static, a driver the sum of both. Known when a block has run. */
+/* Refuses more shared memory than a block can have: nvcc refuses static memory, a driver the sum with dynamic memory.
+ * The static part is known after the first block has run. */
 static bool too_much(const std::string &name, size_t fixed, size_t dynamic)
 {
     char words[256];
@@ -111,7 +111,8 @@ static void run_grid(const std::string &name, const void *kernel, dim3 grid, dim
     bool refused_here = false;
     blockDim = block, gridDim = grid;
     char *shared = (char *)aligned_alloc(64, (smem + 127) / 64 * 64);
-    char *start = shared + (smem + 63) / 64 * 64 - smem; /* ends where the allocation's last 64 bytes begin */
+    /* ends where the allocation's last 64 bytes begin, so that accesses past it are found */
+    char *start = shared + (smem + 63) / 64 * 64 - smem;
     start -= (size_t)start % 16;
     gpu_dynamic = (unsigned char *)start, gpu_dynamic_bytes = smem;
     if (gpu_watch) gpu_watch->grid(kernel, gpu_dynamic, smem);
@@ -121,7 +122,7 @@ static void run_grid(const std::string &name, const void *kernel, dim3 grid, dim
         if (gpu_shuffled()) std::swap(order[i], order[i + gpu_draw(n - i)]);
         unsigned k = gpu_shuffled() ? order[i] : i;
         blockIdx = {k % grid.x, k / grid.x % grid.y, k / grid.x / grid.y};
-        memset(start, 0xff, smem); /* every number in it is NaN */
+        memset(start, 0xff, smem); /* makes all of it NaN */
 #ifdef GPU_ASAN
         ASAN_POISON_MEMORY_REGION(start + smem, (size_t)(shared + (smem + 127) / 64 * 64 - (start + smem)));
 #endif
@@ -136,14 +137,18 @@ static void run_grid(const std::string &name, const void *kernel, dim3 grid, dim
     free(shared);
 }
 
-/* Kernels with blocks of more than 256 threads, which could run out of registers: a thread has at most 255 of 65,536.
- * tests/cuda/spills.sh reads this list and multiplies by the registers that nvcc gave them. */
+/* Kernels with blocks of more than 256 threads, which could run out of registers: 65,536 are enough for 256 threads of
+ * 255. tests/cuda/spills.sh reads this list and multiplies by the registers that nvcc assigned. */
 static const struct {
     const char *name;
     size_t threads;
 } large_blocks[] = {
-    {"sum_up", 1024},       {"select_best", 512},  {"ce_rows", 512},
-    {"k_add_columns", 512}, {"attend_wgmma", 384}, /* 168 registers at its start, which its warp groups share out */
+    {"sum_up", 1024},
+    {"select_best", 512},
+    {"ce_rows", 512},
+    /* starts with 168 registers per thread, which its warp groups redistribute */
+    {"k_add_columns", 512},
+    {"attend_wgmma", 384},
 };
 static size_t most_threads(const char *name)
 {
@@ -186,7 +191,7 @@ int gpu_count(const char **why)
 }
 size_t gpu_free_memory(void)
 {
-    const char *bytes = getenv("ABLATE_EMULATED_MEMORY"); /* for tests of full memory */
+    const char *bytes = getenv("ABLATE_EMULATED_MEMORY"); /* lets tests run out of memory */
     return bytes ? strtoull(bytes, NULL, 10) : (size_t)1 << 30;
 }
 int gpu_describe(int, gpu_device *out)
@@ -305,7 +310,8 @@ double gpu_milliseconds(int (*work)(void *), void *arg)
     struct timespec from, to;
     gpu_flush();
     gpu_finish_all();
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from); /* other programs do not count */
+    /* processor time of this thread, so that other programs do not count */
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
     if (work(arg)) return -1;
     gpu_finish(gpu_current());
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
@@ -324,11 +330,12 @@ void gpu_wait(void)
 const gpu_counter *gpu_counters(void) { return &counter; }
 unsigned *gpu_tickets(void) { return tickets[gpu_current()]; }
 void gpu_shared_memory(const void *, size_t) {}
-/* Code for the emulation is a shared object, whose section headers come last; a kernel in it is a function that
+/* Code for the emulation is a shared object, whose section headers come last. A kernel in it is a function that
  * launches itself. */
 int gpu_capability(void)
 {
-    const char *capability = getenv("ABLATE_EMULATED_CAPABILITY"); /* for tests of code that depends on it */
+    /* for tests of code that depends on the capability */
+    const char *capability = getenv("ABLATE_EMULATED_CAPABILITY");
     return capability ? atoi(capability) : 90;
 }
 void *gpu_load_kernel(const void *image, const char *name)
@@ -338,7 +345,7 @@ void *gpu_load_kernel(const void *image, const char *name)
         return gpu_refuse("code that was compiled at run time is none"), nullptr;
     memcpy(&head, image, sizeof head);
     size_t bytes = head.e_shoff + (size_t)head.e_shnum * head.e_shentsize;
-    int file = memfd_create(name, 0); /* stays open: the loader knows a library by its path */
+    int file = memfd_create(name, 0); /* stays open: the loader identifies a library by its path */
     std::string path = "/proc/self/fd/" + std::to_string(file);
     bool there = file >= 0 && write(file, image, bytes) == (ssize_t)bytes;
     void *library = there ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr,

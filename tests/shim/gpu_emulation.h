@@ -1,4 +1,4 @@
-/* gpu_emulation.h - the parts of CUDA that kernels need, on the CPU: see gpu.h, which alone includes this. */
+/* gpu_emulation.h - the parts of CUDA that kernels use, on the CPU; only gpu.h includes it. */
 #ifndef ABLATE_CUDA_SHIM_H
 #define ABLATE_CUDA_SHIM_H
 #include <cmath>
@@ -13,17 +13,17 @@
 #define GPU_MEMBER inline
 #define GPU_CALLED inline
 #define __grid_constant__
-#ifdef GPU_INLINE /* for callers' lines in cost.cc */
+#ifdef GPU_INLINE /* keeps calls of functions apart, so that cost.cc can print the callers' lines */
 #define __forceinline__ __attribute__((always_inline, unused))
 #else
 #define __forceinline__ __attribute__((unused))
 #endif
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
-#ifdef __SANITIZE_ADDRESS__ /* it has zones around static variables only */
+#ifdef __SANITIZE_ADDRESS__ /* the address sanitizer guards static variables, but not thread-local ones */
 #define __shared__ static
 #else
-#define __shared__ static thread_local /* gpu_shared.cc finds them by this */
+#define __shared__ static thread_local /* gpu_shared.cc finds such variables in the symbol table */
 #endif
 #define __align__(n) alignas(n)
 #define __constant__ static
@@ -59,14 +59,15 @@ extern gpu_index threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 extern unsigned char *gpu_dynamic; /* dynamic shared memory of the block under way */
 
-void gpu_barrier();                   /* all live threads of the block */
-void gpu_warp_barrier(unsigned mask); /* the live ones of the warp */
-void gpu_exchange(unsigned mask, const void *mine, int from, void *out, size_t bytes); /* from: lane, or < 0 for none */
+void gpu_barrier();                   /* waits for all live threads of the block */
+void gpu_warp_barrier(unsigned mask); /* waits for the live threads of the warp */
+/* from: the lane whose value is copied to out, or < 0 for none */
+void gpu_exchange(unsigned mask, const void *mine, int from, void *out, size_t bytes);
 void gpu_launch(const char *name, const void *kernel, dim3 grid, dim3 block, size_t smem, std::function<void()> body);
 void gpu_mma(float d[4], const unsigned a[4], const unsigned b[2]);
 unsigned gpu_vote(unsigned mask, int yes);
 void gpu_fence();
-void gpu_in_device_memory(const void *p); /* else the kernel is broken */
+void gpu_in_device_memory(const void *p); /* p must be in device memory, else the kernel is broken */
 unsigned gpu_atomic_inc(unsigned *p, unsigned most);
 
 static inline void __syncthreads() { gpu_barrier(); }
@@ -98,7 +99,7 @@ static inline unsigned __ballot_sync(unsigned mask, int yes) { return gpu_vote(m
 static inline int __any_sync(unsigned mask, int yes) { return gpu_vote(mask, yes) != 0; }
 static inline float __fmul_rn(float a, float b) { return a * b; }
 static inline float rsqrtf(float x) { return 1.f / sqrtf(x); }
-#define __expf expf /* the C library has functions of these names */
+#define __expf expf /* because the C library has functions of these names */
 #define __logf logf
 #define UNROLL
 #define UNROLL_BY(n)
@@ -158,7 +159,7 @@ static inline void store_words(void *p, const unsigned (&w)[4])
 }
 static inline void mma_16816(float d[4], const unsigned a[4], const unsigned b[2]) { gpu_mma(d, a, b); }
 
-/* Arguments are copied when launched, as CUDA does. */
+/* Copies the arguments when launched, as CUDA does. */
 template <class... P, class... A>
 static inline int gpu_call(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t smem, A... a)
 {

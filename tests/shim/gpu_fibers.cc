@@ -1,9 +1,7 @@
-/* gpu_fibers.cc - the threads of a block as fibers on the CPU: barriers, warp exchanges, and the order in which they
- * run.
+/* gpu_fibers.cc - runs the threads of a block as fibers on the CPU: barriers, warp exchanges, and the order of threads.
  *
  * Each thread of a block is a fiber with its own stack; a fiber yields at a barrier or a warp exchange until all
- * threads have arrived. ABLATE_SCHEDULE is the seed of a random order, anew at each barrier.
- */
+ * threads have arrived. ABLATE_SCHEDULE seeds a random order, which is drawn anew at each barrier. */
 #include "gpu_watch.h"
 #include <algorithm>
 #include <numeric>
@@ -29,7 +27,7 @@ enum { MOST = GPU_MOST_THREADS, STACK = GPU_STACK };
 
 #ifdef __x86_64__
 /* Pushes the callee-saved registers on this stack, stores its top in *from, and continues at `to`. swapcontext would
- * make a system call for the signal mask each time, which would dominate a test's run time. */
+ * make a system call for the signal mask each time, which would take most of a test's time. */
 typedef void *gpu_place;
 extern "C" void gpu_swap(gpu_place *from, gpu_place *to);
 asm(R"(
@@ -53,7 +51,7 @@ gpu_swap:
 )");
 static void make_place(gpu_place *p, char *stack, size_t size, void (*start)())
 {
-    /* 16-byte aligned: at its first instruction a function has 8 bytes less */
+    /* the stack is aligned to 16 bytes before a call, which pushes 8 */
     void **top = (void **)(stack + size - 64);
     *--top = nullptr;
     *--top = (void *)start;
@@ -76,24 +74,24 @@ static void make_place(gpu_place *p, char *stack, size_t size, void (*start)())
 namespace
 {
 struct fiber {
-    gpu_place at; /* where it continues */
+    gpu_place at; /* the saved stack top */
     char *stack;
     bool made, done;
     const unsigned *waits; /* the fiber waits until this number differs from `seen`; NULL: it does not wait */
     unsigned seen;
 };
-/* Values that lanes exchange, in two halves used alternately: the lane that begins an exchange first may write while
- * others still read the last one's values, but no lane begins the exchange after it before all have read. */
+/* Values that lanes exchange, in two halves used alternately. While some lanes still read one half, the first lane of
+ * the next exchange may write the other; no lane reaches the exchange after that before all have read. */
 struct warp {
     alignas(16) char slot[2][32][16]; /* each lane's value */
     int votes[2][32];
     float A[2][16][16], B[2][16][8]; /* operands of gpu_mma */
-    unsigned char half[32];          /* half that each lane writes next */
+    unsigned char half[32];          /* the half that each lane writes next */
     int live, there;
     unsigned round;
 };
 fiber fibers[MOST];
-gpu_index places[MOST]; /* threadIdx of each */
+gpu_index places[MOST]; /* threadIdx of each thread */
 warp warps[MOST / 32];
 gpu_place scheduler;
 int running, live, at_barrier, n_threads;
@@ -101,11 +99,11 @@ unsigned barrier_round;
 const std::function<void()> *body;
 } // namespace
 
-/* The pass over the threads that is under way, in `order`; next: the place in it. */
+/* The current pass over the threads: their order, and the index of the next one. */
 static int order[MOST], next;
 static bool shuffled, reversed;
 
-/* Returns the pass's next thread that can run; -1: the pass is over. */
+/* Returns the next thread of the pass that can run; -1: the pass is over. */
 static int next_thread()
 {
     while (next < n_threads) {
@@ -139,7 +137,7 @@ static void set_places(int n)
                      (unsigned)t / (blockDim.x * blockDim.y)};
 }
 
-/* Yields until *number is no longer `seen`. */
+/* Yields until *number differs from `seen`. */
 static void give_way(const unsigned *number, unsigned seen)
 {
     fiber *f = &fibers[running];
@@ -154,7 +152,7 @@ void gpu_give_way(const unsigned *number, unsigned seen) { give_way(number, seen
 static void fiber_main()
 {
     fiber *f = &fibers[running];
-    for (;;) { /* one iteration is one thread of one block */
+    for (;;) { /* each iteration runs one thread of a block */
         (*body)();
         f = &fibers[running];
         gpu_hopper_leaves(running);
@@ -197,7 +195,7 @@ void gpu_barrier()
     if (gpu_watch) gpu_watch->passes(running, true);
 }
 
-/* The threads of a warp wait for each other. That is all that shuffles and votes do: they order no memory. */
+/* Lets the threads of a warp wait for each other. Shuffles and votes do no more: they order no memory. */
 static void meet(unsigned mask)
 {
     warp *w = &warps[running / 32];
@@ -220,7 +218,7 @@ void gpu_fence()
     if (gpu_watch) gpu_watch->fence(running);
 }
 
-unsigned gpu_atomic_inc(unsigned *p, unsigned most) /* fibers take turns elsewhere only */
+unsigned gpu_atomic_inc(unsigned *p, unsigned most) /* atomic because fibers switch only at barriers and exchanges */
 {
     if (gpu_watch) gpu_watch->atomic(running, p);
     unsigned before = *p;
@@ -228,7 +226,7 @@ unsigned gpu_atomic_inc(unsigned *p, unsigned most) /* fibers take turns elsewhe
     return before;
 }
 
-/* The sanitizer looks at each memcpy whose size it does not know. */
+/* A memcpy of constant size for the usual 4 bytes: the sanitizer checks each memcpy whose size it does not know. */
 static void copy_value(void *to, const void *from, size_t bytes)
 {
     if (bytes == 4)
@@ -275,7 +273,8 @@ unsigned gpu_draw(unsigned n)
     return (unsigned)((state >> 32) * n >> 32);
 }
 
-/* The fragments have the layout of gpu.h; every lane gathers the rows and columns it needs from the others. */
+/* Product of tensor cores: fragments have the layout of gpu.h; every lane collects its rows and columns from the
+ * others. */
 void gpu_mma(float d[4], const unsigned a[4], const unsigned b[2])
 {
     warp *w = &warps[running / 32];

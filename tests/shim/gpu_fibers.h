@@ -1,4 +1,4 @@
-/* gpu_fibers.h - the threads of a block as fibers (gpu_fibers.cc), for gpu_emulation.cc. */
+/* gpu_fibers.h - runs the threads of a block as fibers (gpu_fibers.cc), for gpu_emulation.cc. */
 #ifndef GPU_FIBERS_H
 #define GPU_FIBERS_H
 #ifndef GPU_ON_CPU
@@ -20,18 +20,19 @@
 #endif
 
 enum { GPU_MOST_THREADS = 1024 }; /* per block */
-/* Runs `body` once per thread of a block (blockIdx and blockDim must be set) until all have returned. A barrier that
- * some threads never reach is a broken kernel. */
+/* Runs `body` once per thread of a block (blockIdx and blockDim must be set) until all have returned. Ends the program
+ * if some threads never reach a barrier. */
 void gpu_run_block(int threads, const std::function<void()> &body);
-/* Draws a number below n: the next block or thread of a random order. */
+/* Draws a number below n: the next block or thread in a random order. */
 unsigned gpu_draw(unsigned n);
 /* Returns whether the order of blocks and threads is random: ABLATE_SCHEDULE is its seed; 0 or unset: not random. */
 bool gpu_shuffled();
-/* Static shared memory (gpu_shared.cc): NaN before a block; bytes that the kernel's blocks have used, 0 if unknown. */
+/* Static shared memory (gpu_shared.cc). The first fills it with NaN before a block, the second returns the bytes that
+ * the kernel's blocks have used, 0 if unknown. */
 void gpu_shared_poison(const void *kernel);
 size_t gpu_shared_used(const void *kernel);
-/* For instructions of capability 9.0 (gpu_hopper.cc): the thread that runs; to wait until *number is no longer `seen`;
- * what changes with everything that threads wait for there; bytes of dynamic shared memory. */
+/* For instructions of capability 9.0 (gpu_hopper.cc): the running thread; waits until *number differs from `seen`; a
+ * counter that every event changes for which threads wait there; bytes of dynamic shared memory. */
 int gpu_running();
 void gpu_give_way(const unsigned *number, unsigned seen);
 extern unsigned gpu_progress;
@@ -39,7 +40,7 @@ extern size_t gpu_dynamic_bytes;
 void gpu_hopper_begins(); /* a block */
 void gpu_hopper_ends();
 void gpu_hopper_leaves(int thread);
-void gpu_hopper_syncs(int thread); /* it has come to __syncwarp */
+void gpu_hopper_syncs(int thread); /* the thread has reached __syncwarp */
 /* Prints the error with the current block and thread, and aborts. */
 [[noreturn]] void broken_kernel(const char *what);
 #endif

@@ -1,15 +1,14 @@
 /* gpu_hopper.cc - instructions of compute capability 9.0 on the CPU (hopper.h): TMA, mbarriers, wgmma.
  *
- * Work that a GPU does beside its threads happens as late as possible here: a tile lands when a thread waits for its
- * barrier, products are computed when their warp group waits for them. Until then the tile's place and the accumulators
- * are NaN. So a kernel that does not wait computes with NaN, in any order of threads.
+ * A GPU does this work beside its threads; here it happens as late as possible: a tile arrives when a thread waits for
+ * its barrier, products are computed when their warp group waits for them. Until then the tile's destination and the
+ * accumulators are NaN. So a kernel that fails to wait computes with NaN, in any order of threads.
  *
- * Accesses are also checked for races, independent of their order: each 16 bytes of dynamic shared memory record their
- * last writer and the warps that have read them since, and a warp records the releases that have reached it through
- * barriers. Warps count what they release, a barrier's copies count its phases; both are places of a vector clock. A
- * thread's stores are released by another thread of its warp only after a __syncwarp; products belong to their whole
- * warp.
- */
+ * Accesses are also checked for races, independent of their order, with vector clocks. Each 16 bytes of dynamic shared
+ * memory record their last writer and the warps that have read them since; a warp records the releases that have
+ * reached it through barriers. Warps count what they release, a barrier's copies count its phases: both are entries of
+ * a clock. Another thread of the warp releases a thread's stores only after a __syncwarp; products belong to their
+ * whole warp. */
 #include "gpu_watch.h"
 #include "tensor/cuda/hopper.h"
 #include <array>
@@ -19,22 +18,22 @@
 namespace
 {
 enum {
-    FIRST = 1024 + 16, /* address of dynamic shared memory: no more aligned than a GPU promises */
+    FIRST = 1024 + 16, /* address of dynamic shared memory, no better aligned than a GPU guarantees */
     PART = 16,
     MOST_WARPS = GPU_MOST_THREADS / 32,
     MOST_BARRIERS = 32,
     GROUP = 128,
     NAN_BITS = 0x7fc0dead
 };
-const uint64_t MAP = 0x70616d2d726f736e; /* marks a map */
+const uint64_t MAP = 0x70616d2d726f736e; /* first word of a tensor map */
 typedef std::array<uint32_t, MOST_WARPS + MOST_BARRIERS> vector_clock;
 
-struct part {         /* a piece of shared memory */
-    int writer = -1;  /* place in the clocks */
+struct part {         /* 16 bytes of dynamic shared memory */
+    int writer = -1;  /* entry of the vector clocks; `written` is its count */
     uint32_t written; /* its count */
-    bool unfenced;    /* written by threads, of which TMA and wgmma know nothing yet */
-    int lands;        /* copies under way to it */
-    int products;     /* under way that read it */
+    bool unfenced;    /* written by threads; TMA and wgmma see it only after a fence */
+    int lands;        /* number of copies in progress that write it */
+    int products;     /* number of products in progress that read it */
     std::array<uint32_t, MOST_WARPS> read = {};
 };
 struct tile_copy {
@@ -43,14 +42,14 @@ struct tile_copy {
     int column, row, bytes;
 };
 struct mbarrier {
-    int arrivals = 0, missing = 0;                   /* arrivals of a phase, and those still to come */
-    long expected = 0, on_their_way = 0, landed = 0; /* bytes of this phase */
+    int arrivals = 0, missing = 0;                   /* arrivals of a phase, and how many of them are still missing */
+    long expected = 0, on_their_way = 0, landed = 0; /* bytes in this phase */
     unsigned phase = 0, news = 0;
     bool fenced = false;
-    int place = 0, starter = 0; /* in the clocks; the warp that started it */
+    int place = 0, starter = 0; /* entry of the vector clocks; the warp that initialised it */
     std::vector<tile_copy> copies;
-    vector_clock next = {}, ended = {}; /* clocks joined from this phase's arrivals; those of the last phase */
-    std::map<int, unsigned> seen;       /* by each thread that waits: phases that had ended */
+    vector_clock next = {}, ended = {}; /* next: joined clocks of this phase's arrivals; ended: of the last phase's */
+    std::map<int, unsigned> seen;       /* for each waiting thread: the phases that had ended when it looked */
 };
 struct product {
     float (*d)[4];
@@ -62,11 +61,11 @@ struct product {
 };
 struct thread_state {
     std::vector<product> products;
-    std::map<float (*)[4], std::array<float, 32>> sums; /* the accumulators' values before */
+    std::map<float (*)[4], std::array<float, 32>> sums; /* values of the accumulators before the products */
     bool fenced = false;
 };
 struct stored {         /* a store that no arrival has released yet */
-    unsigned at, syncs; /* syncs: of its thread, when it stored */
+    unsigned at, syncs; /* syncs: how many __syncwarps the storing thread had reached */
     int thread;
 };
 struct warp_group {
@@ -79,17 +78,17 @@ std::map<unsigned, mbarrier> barriers;
 thread_state threads[GPU_MOST_THREADS];
 warp_group groups[GPU_MOST_THREADS / GROUP];
 vector_clock knows[MOST_WARPS];
-uint32_t counts[MOST_WARPS]; /* each warp's own count */
+uint32_t counts[MOST_WARPS]; /* releases that each warp has counted */
 std::vector<stored> stores[MOST_WARPS];
-unsigned syncs[GPU_MOST_THREADS];        /* __syncwarps that each thread has come to */
-int registers[GPU_MOST_THREADS / GROUP]; /* per thread of each group, once it has set them */
+unsigned syncs[GPU_MOST_THREADS];        /* how many __syncwarps each thread has reached */
+int registers[GPU_MOST_THREADS / GROUP]; /* registers per thread of each group, once the group has set them */
 } // namespace
 
 /* ---- blocks ---- */
 
 void gpu_hopper_begins()
 {
-    if (parts.empty() && barriers.empty()) return; /* no block before has used any of this */
+    if (parts.empty() && barriers.empty()) return; /* no earlier block used any of this */
     parts.clear(), barriers.clear();
     for (auto &t : threads) t = thread_state();
     for (auto &g : groups) g = warp_group();
@@ -101,7 +100,8 @@ void gpu_hopper_begins()
 void gpu_hopper_syncs(int thread) { syncs[thread]++; }
 void gpu_hopper_leaves(int thread)
 {
-    /* not empty(), whose iterators the sanitizer follows: a tenth of its tests' time, as every thread comes here */
+    /* empty() would use iterators, which the sanitizer checks: a tenth of the tests' time, as every thread comes
+     * here */
     if (threads[thread].products.size()) broken_kernel("a thread ends while products of wgmma are under way");
 }
 void gpu_hopper_ends()
@@ -137,7 +137,7 @@ static bool knows_of(int warp, int place, uint32_t count)
     return place == warp || knows[warp][(size_t)place] >= count;
 }
 
-/* This warp's threads, or a copy that they begin, write here. */
+/* Checks a write to these 16 bytes by this warp's threads, or by a copy that they begin. */
 static void check_write(unsigned at, const char *copy)
 {
     part &p = part_at(at);
@@ -193,7 +193,7 @@ void gpu_mbarrier_start(unsigned at, int arrivals)
     b.arrivals = b.missing = arrivals, b.starter = my_warp();
 }
 
-/* Ends the phase if nothing is missing. */
+/* Ends the phase if no arrival and no byte is missing. */
 static void look(mbarrier &b)
 {
     b.news++, gpu_progress++;
@@ -211,7 +211,7 @@ void gpu_mbarrier_arrive(unsigned at, int bytes)
     uint32_t &mine = b.next[(size_t)w];
     counts[w]++;
     if (counts[w] > mine) mine = counts[w];
-    for (const stored &x : stores[w]) /* the next arrival's, if at all */
+    for (const stored &x : stores[w]) /* no __syncwarp since: only the warp's next arrival can release this store */
         if (x.thread != gpu_running() && x.syncs == syncs[x.thread]) part_at(x.at).written = counts[w] + 1;
     stores[w].clear();
     b.missing--, b.expected += bytes;
@@ -222,7 +222,7 @@ static void land(mbarrier &b, size_t i)
 {
     tile_copy c = b.copies[i];
     b.copies.erase(b.copies.begin() + (long)i);
-    const uint64_t *m = c.map->words; /* mark, address, rows, columns, stride, rows of a tile */
+    const uint64_t *m = c.map->words; /* words of a map: mark, address, rows, columns, stride, rows of a tile */
     for (int r = 0; r < (int)m[5]; r++)
         for (int p = 0; p < HOPPER_ROW / PART; p++) {
             unsigned at = c.to + (unsigned)(r * HOPPER_ROW + p * PART);
@@ -302,7 +302,7 @@ void gpu_tile_load(unsigned to, const gpu_tensor_map *map, int column, int row, 
 
 /* ---- wgmma ---- */
 
-/* The right factor's number in row k and column n, of 16 x 64. */
+/* Address of row k, column n in the right factor [16, 64]. turned: its rows are contiguous, else its columns. */
 static unsigned place_in_factor(uint64_t b, int turned, int k, int n)
 {
     unsigned at = (unsigned)(b & 0x3fff) << 4, leading = (unsigned)(b >> 16 & 0x3fff) << 4,
@@ -314,7 +314,7 @@ static unsigned place_in_factor(uint64_t b, int turned, int k, int n)
         at += (unsigned)(n % 8 * HOPPER_ROW) + (unsigned)(n / 8) * stride + (unsigned)(2 * k);
     return at ^ (at / HOPPER_ROW % 8) * PART;
 }
-/* f(address, k, n) for the factor's parts of 16 bytes, which start with row k's column n. */
+/* Calls f(address, k, n) for each 16 bytes of the factor, which begin at row k, column n. */
 template <class F> static void each_part(uint64_t b, int turned, F f)
 {
     for (int k = 0; k < 16; k += turned ? 1 : 8)
@@ -342,7 +342,7 @@ void gpu_wgmma(float (*d)[4], const unsigned *a, uint64_t b, int turned, int add
     thread_state &t = threads[gpu_running()];
     if (!t.fenced) broken_kernel("wgmma without wgmma.fence since its registers were last the threads' own");
     check_factor(b);
-    if (gpu_running() % 32 == 0) /* once for its warp */
+    if (gpu_running() % 32 == 0) /* only one thread of the warp counts */
         each_part(b, turned, [](unsigned at, int, int) {
             shared_at(at, PART, "a factor of wgmma");
             part &p = part_at(at);
@@ -366,7 +366,7 @@ void gpu_wgmma_commit()
     for (product &p : threads[gpu_running()].products) p.committed = true;
 }
 
-/* Product i of a warp group whose first thread this is. */
+/* Computes product i of the warp group whose first thread is `first`. */
 static void multiply(int first, size_t i)
 {
     const product &p = threads[first].products[i];
@@ -377,7 +377,7 @@ static void multiply(int first, size_t i)
         memcpy(bits, shared_at(at, PART, "a factor of wgmma"), PART);
         for (int x = 0; x < PART / 2; x++) (p.turned ? B[k][n + x] : B[k + x][n]) = half(bits[x]);
         part &of = part_at(at);
-        of.products -= 4; /* each warp has counted it */
+        of.products -= 4; /* each of the four warps had counted it */
         for (int w = first / 32; w < first / 32 + 4; w++) of.read[(size_t)w] = counts[w] + 1;
     });
     auto row_of = [](int thread, int i) { return thread / 32 * 16 + thread % 32 / 4 + 8 * i; };
@@ -418,7 +418,7 @@ static void multiply_all(int first)
     for (int l = 0; l < GROUP; l++) {
         thread_state &t = threads[first + l];
         t.products.erase(t.products.begin(), t.products.begin() + (long)n);
-        if (!t.products.empty()) continue; /* not committed: its sums stay NaN */
+        if (!t.products.empty()) continue; /* some are not committed: the accumulators stay NaN */
         for (auto &s : t.sums) {
             for (int i = 0; i < 32; i++)
                 if (((uint32_t *)s.first)[i] != NAN_BITS)
@@ -429,7 +429,7 @@ static void multiply_all(int first)
     }
 }
 
-/* The whole group comes here: the last one does the work. */
+/* All threads of a group call this; the last one computes. */
 void gpu_wgmma_wait()
 {
     int first = gpu_running() / GROUP * GROUP;
@@ -444,7 +444,7 @@ void gpu_wgmma_wait()
     threads[gpu_running()].fenced = false;
 }
 
-/* setmaxnreg: a multiprocessor has 65,536 registers for the threads of a block. On a GPU a group that takes more waits
+/* setmaxnreg: a multiprocessor has 65,536 registers for a block's threads. On a GPU, a group that takes more waits
  * until others release some; here the sum must fit once all groups have set their number. */
 void gpu_registers(int n, int takes)
 {

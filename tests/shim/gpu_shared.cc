@@ -1,9 +1,8 @@
-/* gpu_shared.cc - static shared memory of the emulated GPU: poisoned before each block, and counted.
+/* gpu_shared.cc - static shared memory of the emulated GPU: filled with NaN before each block, and measured.
  *
- * Kernels' __shared__ arrays are local variables of the thread (gpu_emulation.h), of which the program has no others:
- * its symbol table lists them. One that a block has written belongs to its kernel. Without a symbol table, and under
- * the address sanitizer, which surrounds plain static variables with zones, nothing is done.
- */
+ * Kernels' __shared__ arrays are the program's only thread-local variables (gpu_emulation.h), so its symbol table lists
+ * them. An array belongs to the kernels whose blocks write to it. Does nothing without a symbol table, or under the
+ * address sanitizer, which guards plain static variables. */
 #include "gpu_watch.h"
 #include <cxxabi.h>
 #include <elf.h>
@@ -16,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-thread_local char gpu_shared_anchor = 1; /* marks this module's variables in the thread's memory */
+thread_local char gpu_shared_anchor = 1; /* locates this module's variables in the thread's memory */
 
 #ifdef GPU_ASAN
 std::string gpu_shared_name(const void *) { return ""; }
@@ -25,7 +24,7 @@ size_t gpu_shared_used(const void *) { return 0; }
 #else
 namespace
 {
-enum { BLOCKS = 16 /* the first ones of a kernel, which show its arrays */, POISON = 0xff };
+enum { BLOCKS = 16 /* after these blocks of a kernel its arrays are known */, POISON = 0xff };
 struct array {
     size_t at, bytes;
     std::string name; /* mangled */
@@ -36,11 +35,11 @@ struct table {
 };
 struct use {
     int blocks = 0;
-    std::vector<size_t> arrays; /* written by a block so far */
+    std::vector<size_t> arrays; /* arrays that a block of the kernel has written */
     size_t bytes = 0;
 };
 
-/* The file of the object, program or module, that this function is in. */
+/* Path of the object, program or module, that contains this function. */
 std::string file_of_object()
 {
     std::string file = "/proc/self/exe";
@@ -105,7 +104,7 @@ std::string gpu_shared_name(const void *at)
         ptrdiff_t byte = (const char *)at - memory_of(a);
         if (byte < 0 || (size_t)byte >= a.bytes) continue;
         char *words = abi::__cxa_demangle(a.name.c_str(), nullptr, nullptr, nullptr);
-        std::string name = words ? words : a.name; /* kernel(arguments)::array */
+        std::string name = words ? words : a.name; /* "kernel(arguments)::array" */
         free(words);
         size_t colons = name.rfind("::");
         return name.substr(colons == std::string::npos ? 0 : colons + 2) + ", byte " + std::to_string(byte);
@@ -133,8 +132,8 @@ size_t gpu_shared_used(const void *kernel)
     for (size_t i = 0; i < all().arrays.size(); i++) {
         const array &a = all().arrays[i];
         const char *p = memory_of(a);
-        if (!w[i] && a.bytes)
-            w[i] = (unsigned char)*p != POISON || memcmp(p, p + 1, a.bytes - 1); /* all bytes alike? */
+        if (!w[i] && a.bytes) /* written: some byte differs from the poison */
+            w[i] = (unsigned char)*p != POISON || memcmp(p, p + 1, a.bytes - 1);
         if (w[i]) u.arrays.push_back(i), u.bytes += (a.bytes + 15) / 16 * 16;
     }
     return u.bytes;

@@ -1,4 +1,4 @@
-/* gpu_streams.cc - see gpu_streams.h. */
+/* gpu_streams.cc - streams, events and graphs of the emulated GPU (see gpu_streams.h). */
 #include "gpu_streams.h"
 #include "tensor/cuda/runtime.h"
 #include <deque>
@@ -13,7 +13,7 @@ int gpu_side_stuck;
 namespace
 {
 enum { MOST_WAIT = 20 /* seconds */ };
-enum { SEES = 0 /* side_sees of runtime.cu */, SEEN = GPU_SIDES, EVENTS = 2 * GPU_SIDES };
+enum { SEES = 0 /* number of side_sees in runtime.cu */, SEEN = GPU_SIDES, EVENTS = 2 * GPU_SIDES };
 enum what { WORK, RECORD, WAIT };
 struct action {
     what kind;
@@ -24,7 +24,7 @@ typedef std::vector<action> graph;
 
 /* ---- the streams' queues and their progress ---- */
 
-struct item { /* work, or else a wait until `lane` has done `until` items */
+struct item { /* work, or else a wait until stream `lane` has done `until` items */
     gpu_work work;
     int lane;
     uint64_t until;
@@ -32,21 +32,21 @@ struct item { /* work, or else a wait until `lane` has done `until` items */
 struct stream_state {
     std::deque<item> queue;
     uint64_t given, done;
-    gpu_clock clock; /* the last item's */
+    gpu_clock clock; /* clock of the last item */
 } streams[GPU_LANES];
 struct {
     int lane;
     uint64_t at;
     gpu_clock clock;
 } events[EVENTS];
-gpu_clock host; /* work that it has waited for */
+gpu_clock host; /* work that the host has waited for */
 int lane;
 void (*watch)(double seconds); /* set by gpu_while_waiting */
 
-/* ---- the graph that is being written: what CUDA would refuse ---- */
+/* ---- the graph that is being captured: checks what CUDA would refuse ---- */
 
 graph *written;
-unsigned number; /* the graph's */
+unsigned number; /* number of the graph */
 struct {
     bool in;
     uint64_t given, joined;
@@ -55,7 +55,7 @@ struct {
     unsigned graph;
     int lane;
     uint64_t at;
-} recorded[EVENTS]; /* graph: 0, or the one in which it was */
+} recorded[EVENTS]; /* graph: number of the graph in which the event was recorded, 0: none */
 } // namespace
 
 static void run_until(int of, uint64_t n)
@@ -79,7 +79,7 @@ static void join(gpu_clock *c, const gpu_clock &other)
         if (c->of[i] < other.of[i]) c->of[i] = other.of[i];
 }
 
-/* Does stream `of` wait for all that a side stream was given? */
+/* Does stream `of` wait for all work given to a side stream? */
 static bool waits_for_sides(int of)
 {
     for (int i = 1; i < GPU_LANES; i++)
@@ -180,7 +180,7 @@ int gpu_side_join(gpu_side s)
     act({WAIT, 0, SEEN + s, {}});
     return gpu_launched();
 }
-int gpu_side_done(gpu_side s) /* a waiting host calls this repeatedly */
+int gpu_side_done(gpu_side s) /* the host calls this repeatedly while it waits */
 {
     do_all(1 + s);
     return gpu_launched() ? -1 : !gpu_side_stuck;

@@ -1,32 +1,36 @@
-/* gpu_watch.h - the emulation's events for a race detector (races.cc) or a model of cost (cost.cc), if the program has
- * one. */
+/* gpu_watch.h - events of the emulation, reported to the race detector (races.cc) or the cost model (cost.cc), if the
+ * program has one. */
 #ifndef GPU_WATCH_H
 #define GPU_WATCH_H
 #include "gpu_fibers.h"
 #include "gpu_streams.h"
 
 struct gpu_watcher {
-    void (*work)(const gpu_work &w); /* this launch or copy follows; w.run has not been called */
+    void (*work)(const gpu_work &w); /* before a launch or copy runs */
     void (*work_done)();
-    /* the launch's blocks follow; dynamic: their shared memory of `bytes` */
+    /* before the blocks of a launch; dynamic: their dynamic shared memory of `bytes` */
     void (*grid)(const void *kernel, const unsigned char *dynamic, size_t bytes);
-    void (*block)();                                     /* blockIdx is set; all of its threads start anew */
-    void (*runs)(int thread, const char *stack);         /* stack: its lowest address; thread < 0: none runs */
-    void (*arrives)(int thread);                         /* at the block's barrier, or at its end */
-    void (*passes)(int thread, bool block);              /* the block's barrier, or else its warp's */
-    void (*meets)(int thread);                           /* the others of its warp, in a shuffle or vote; may be NULL */
+    void (*block)(); /* before a block: blockIdx is set */
+    /* the thread that runs now, < 0: none; stack: its lowest address */
+    void (*runs)(int thread, const char *stack);
+    void (*arrives)(int thread); /* the thread reaches the block's barrier, or ends */
+    /* the thread passes the block's barrier, or else its warp's */
+    void (*passes)(int thread, bool block);
+    /* the thread meets the others of its warp in a shuffle or vote; may be NULL */
+    void (*meets)(int thread);
     void (*fence)(int thread);                           /* __threadfence */
-    void (*atomic)(int thread, const void *p);           /* on 4 bytes, before it happens */
-    void (*touch)(const void *p, size_t n, bool writes); /* by the work as a whole, which is no kernel */
-    void (*memory)(const void *p, size_t n);             /* no kernel has touched this device memory yet */
-    void (*reads)(const void *p, size_t n); /* the thread that runs has device memory read for it; may be NULL */
+    void (*atomic)(int thread, const void *p);           /* before an atomic operation on 4 bytes */
+    void (*touch)(const void *p, size_t n, bool writes); /* an access by work that is no kernel */
+    void (*memory)(const void *p, size_t n);             /* device memory that no kernel has accessed yet */
+    void (*reads)(const void *p, size_t n); /* device memory is read on behalf of the running thread; may be NULL */
 };
 extern const gpu_watcher *gpu_watch; /* NULL: no watcher */
 enum { GPU_STACK = 256 << 10 };      /* bytes per thread */
-/* The block of device memory that has this address, from .. from + bytes - 1; false: none has. */
+/* Finds the allocation in device memory that contains `at`: from .. from + bytes - 1. Returns false if there is
+ * none. */
 bool gpu_memory_block(const void *at, uintptr_t *from, size_t *bytes);
-/* "device memory of 40 bytes, byte 4" */
+/* Describes an address, such as "device memory of 40 bytes, byte 4". */
 std::string gpu_memory_name(const void *at);
-/* "name, byte n" of an array of static shared memory, "" if unknown (gpu_shared.cc). */
+/* Describes an address in an array of static shared memory: "name, byte n", or "" if unknown (gpu_shared.cc). */
 std::string gpu_shared_name(const void *at);
 #endif

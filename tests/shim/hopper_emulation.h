@@ -1,4 +1,4 @@
-/* hopper_emulation.h - the instructions of hopper.h on the CPU (gpu_hopper.cc). Included by it alone. */
+/* hopper_emulation.h - the instructions of hopper.h on the CPU (gpu_hopper.cc). Only hopper.h includes it. */
 #ifndef ABLATE_HOPPER_EMULATION_H
 #define ABLATE_HOPPER_EMULATION_H
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# usage: mutate.sh BUILD [PATTERN]   - deletes the CUDA backend's barriers, fences and waits one by one and runs the
-# tests of its kernels under the race detector (races.cc): one that no test finds is not needed, or a test is missing.
-# PATTERN: only places (FILE:LINE) that match it. BUILD/mutants.txt keeps verdicts, so that an interrupted call can
-# be resumed; a place is tested again if its line has changed. Ends with 1 and the places that were not found.
+# usage: mutate.sh BUILD [PATTERN]   - tests the kernels' tests: deletes the CUDA backend's barriers, fences and waits
+# one by one, and runs the tests of the changed kernels under the race detector (races.cc). If none fails, the barrier
+# is not needed or a test is missing. PATTERN: only places (FILE:LINE) that match it. BUILD/mutants.txt keeps verdicts,
+# so that an interrupted call can be resumed; a place is tested again if its line has changed. Ends with 1 and the
+# places whose deletion no test finds.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd) build=$(cd "$1" && pwd) pattern=${2:-.}
 kept=$build/mutants.txt work=$build/mutant
@@ -10,7 +11,7 @@ touch "$kept"
 keys=()
 ninja -C "$build" race_tests cuda_test_runtime >/dev/null || exit 2
 
-# places: FILE:LINE of each
+# places: prints FILE:LINE of each barrier, fence and wait
 places() {
     cd "$root" || exit 2
     grep -nHE '__syncthreads\(\)|__syncwarp\(\)|__threadfence\(\)' core/tensor/cuda/*.cu core/tensor/cuda/*.h
@@ -18,7 +19,7 @@ places() {
     grep -nHE 'gpu_side_join\(' core/tensor/cuda/nccl.c
     grep -nHE '^    act\(\{(RECORD|WAIT)' tests/shim/gpu_streams.cc
 }
-# of_file FILE: sets units (the files compiled again) and tests
+# of_file FILE: sets `units`, the files to compile again, and `tests`
 of_file() {
     units=$1
     case $1 in
@@ -27,7 +28,7 @@ of_file() {
     */attend_score.h) units="attend_score.cu attend_score_delta.cu" tests=score ;;
     */attend_score_step.cu) tests="score" ;;
     */attend_step.cu) tests="step" ;;
-    */attend_wgmma.h) units= tests="wgmma" ;; # compiled when the test runs
+    */attend_wgmma.h) units= tests="wgmma" ;; # the test compiles it when it runs
     */parts.h) units="norm.cu" tests=rows ;;
     */gpu.h) units="reduce.cu norm.cu optim.cu attend_score_step.cu" tests="generic rows optim score" ;;
     */norm.cu | */ce.cu) tests="rows" ;;
@@ -42,9 +43,9 @@ of_file() {
     *) echo "no tests are named for $1" >&2 && exit 2 ;;
     esac
 }
-# command TARGET: how ninja makes it
+# command TARGET: prints ninja's command for it
 command_of() { ninja -C "$build" -t commands "$1" | tail -1; }
-compile() { # UNIT: an object in $work, from the changed files there
+compile() { # UNIT: compiles an object into $work, with the changed files there
     local at object from
     at=$(basename "$1")
     case $at in
@@ -59,7 +60,7 @@ compile() { # UNIT: an object in $work, from the changed files there
         s# -o [^ ]+ -c .*# -o $work/$at.o -c $from#")") >"$work/log" 2>&1
 }
 
-mutant() { # FILE LINE: sets verdict and by
+mutant() { # FILE LINE: deletes the line's barrier; sets `verdict`, and `by`, the test that failed
     local file=$1 line=$2 name unit objects= out rc words
     rm -rf "$work" && mkdir -p "$work/tensor/cuda" "$work/tests/shim"
     sed -E "$line{s/__sync(threads|warp)\(\)|__threadfence\(\)/(void)0/; s/cuda(EventRecord|StreamWaitEvent)\([^)]*\)/\

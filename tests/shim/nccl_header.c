@@ -1,4 +1,4 @@
-/* nccl_header.c - compiled where NCCL's header is: checks that cuda/nccl.h declares the same functions. */
+/* nccl_header.c - compiled where NCCL's header is installed: checks that cuda/nccl.h declares the same functions. */
 #include <nccl.h>
 #include "tensor/cuda/nccl.h"
 

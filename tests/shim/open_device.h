@@ -1,4 +1,4 @@
-/* open_device.h - the CUDA backend and the plugins, as the program opens them. */
+/* open_device.h - opens the CUDA backend and the plugins as the program does. */
 #ifndef ABLATE_OPEN_DEVICE_H
 #define ABLATE_OPEN_DEVICE_H
 #include "tensor/cuda/module.h"

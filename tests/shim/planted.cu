@@ -1,12 +1,12 @@
-/* planted.cu - kernels with a mistake each, to see that the test build finds it (planted.sh). usage: planted MISTAKE
- * Exits with 0 if nothing was found, with 1 if the two orders of the threads disagree; any other detection ends the
- * program earlier. */
+/* planted.cu - kernels with one mistake each, which the test build must find (planted.sh). usage: planted MISTAKE.
+ * Exits with 0 if nothing was found, with 1 if two orders of the threads give different results; any other detection
+ * ends the program earlier. */
 #include "tensor/cuda/gpu.h"
 #include <string.h>
 
 enum { N = 128 };
 
-/* Every thread reads its neighbour's number: right only after all have written theirs. */
+/* Every thread reads its neighbour's number: right only after a barrier. */
 __global__ void k_neighbour(float *y, const float *x, int barrier)
 {
     DYN_SMEM(float, s);
@@ -23,7 +23,7 @@ __global__ void k_overrun(float *y, const float *x, int n)
     y[threadIdx.x] = sum;
 }
 
-/* One half of every warp waits for the block, the other for the warp. */
+/* Half of every warp waits at a block's barrier, the other half at the warp's. */
 __global__ void k_half_barrier(float *y)
 {
     if (threadIdx.x % 2) __syncthreads();
@@ -31,7 +31,7 @@ __global__ void k_half_barrier(float *y)
     y[threadIdx.x] = 1;
 }
 
-/* Reads static shared memory that it has not written, where no block before it has. */
+/* Reads static shared memory that neither it nor an earlier block has written. */
 __global__ void k_unwritten(float *y, int writes)
 {
     __shared__ float s[N];
@@ -40,7 +40,7 @@ __global__ void k_unwritten(float *y, int writes)
     y[threadIdx.x] = s[threadIdx.x];
 }
 
-/* 40,960 bytes of static shared memory. */
+/* Uses 40,960 bytes of static shared memory, which with dynamic memory is too much. */
 __global__ void k_large(float *y)
 {
     __shared__ float s[10240];
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
         LAUNCH(k_overrun, dim3(1), dim3(N), 0, y, x, N + 1);
     } else if (!strcmp(mistake, "host")) {
         rc = x[3] == numbers[3] ? 0 : 2;
-    } else if (!strcmp(mistake, "unwritten")) { /* a block that writes all comes first */
+    } else if (!strcmp(mistake, "unwritten")) { /* a first block writes all of it */
         for (int writes = 1; writes >= 0; writes--) LAUNCH(k_unwritten, dim3(1), dim3(N), 0, y, writes);
         gpu_copy_out(forward, y, sizeof forward);
         rc = forward[5] == 0 ? 0 : 3;

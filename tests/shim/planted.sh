@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# usage: planted.sh PROGRAM SANITIZED   - each planted mistake must be found, and without one nothing. SANITIZED: ON or
-# OFF; reads and writes outside an allocation are the address sanitizer's to find.
+# usage: planted.sh PROGRAM SANITIZED   - each planted mistake must be found, and nothing without one. SANITIZED: ON or
+# OFF: only the address sanitizer finds reads and writes outside of an allocation.
 set -u
 program=$1 sanitized=$2 failed=0
 wrong() { echo "WRONG: $*"; failed=1; }
@@ -15,7 +15,7 @@ out=$("$program" grid) || wrong "a grid that no GPU takes ends with $?"
 out=$("$program" block) || wrong "a block that may have too few registers ends with $?"
 [[ $out == "k_large: blocks of 512 x 1 x 1 threads, expected whole warps, at most 256"* ]] ||
     wrong "a block of 512 threads: it says $out"
-if [ "$sanitized" = OFF ]; then # sanitized builds do not check static shared memory
+if [ "$sanitized" = OFF ]; then # under the sanitizer, static shared memory is not checked
     "$program" unwritten
     [ $? -eq 3 ] || wrong "static shared memory that was not written is read as a number"
     out=$("$program" large) || wrong "too much shared memory ends with $?"

@@ -6,19 +6,19 @@ __global__ void side_by_side(float4 *y, const float4 *x) { y[threadIdx.x] = x[th
 __global__ void apart(float *y, const float *x) { y[threadIdx.x] = x[8 * threadIdx.x]; }
 __global__ void shifted(float *y, const float *x) { y[threadIdx.x] = x[threadIdx.x + 1]; }
 __global__ void same(float *y, const float *x) { y[threadIdx.x] = x[5]; }
-/* 32 bytes at once are two instructions, of which each takes half of every sector. */
+/* Copies 32 bytes per lane: two instructions, each of which uses half of every sector. */
 struct alignas(16) eight {
     float v[8];
 };
 __global__ void two_halves(eight *y, const eight *x) { y[threadIdx.x] = x[threadIdx.x]; }
-/* Half the warp reads twice as often; numbers read together lie together. */
+/* Half of the warp reads twice as often; numbers read at the same time lie side by side. */
 __global__ void some_lanes(float *y, const float *x)
 {
     float sum = 0;
     for (int i = 0; i < (threadIdx.x < 16 ? 2 : 1); i++) sum += x[32 * i + threadIdx.x];
     y[threadIdx.x] = sum;
 }
-/* Shared memory, [32][N]: a row is written, a column read. */
+/* Shared memory [32][N]: writes a row, reads a column. */
 template <int N> __global__ void turned(float *y)
 {
     __shared__ float tile[32][N];
@@ -28,7 +28,7 @@ template <int N> __global__ void turned(float *y)
     for (int i = 0; i < 32; i++) sum += tile[threadIdx.x][i];
     y[threadIdx.x] = sum;
 }
-/* 16 bytes per lane are served a quarter of the warp at a time: side by side no conflict, 32 bytes apart two. */
+/* 16 bytes per lane, served to a quarter of the warp at a time: no conflict side by side, two 32 bytes apart. */
 template <int STEP> __global__ void fours(float *y)
 {
     __shared__ float4 tile[32 * STEP];

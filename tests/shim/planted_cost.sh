@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# usage: planted_cost.sh PROGRAM   - the model of cost finds planted kernels' known counts, in any order of threads.
+# usage: planted_cost.sh PROGRAM   - the cost model gives the known counts of planted kernels, in any order of threads.
 set -u
 program=$1 failed=0 checks=0
-# want KERNEL KIND REQUESTS MOVED LEAST BYTES WIDE
+# want KERNEL KIND REQUESTS MOVED LEAST BYTES WIDE: expects these counts
 want() {
     local found
     found=$(awk -F'\t' -v kernel="$1" -v kind="$2" '$1 == "COUNT" && $2 == kernel && $3 == kind {

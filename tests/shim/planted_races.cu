@@ -1,5 +1,5 @@
-/* planted_races.cu - kernels with a race each, and with it mended: the detector must find the former and accept the
- * latter (planted_races.sh). usage: planted_races CASE [sound] */
+/* planted_races.cu - kernels with one race each, which the detector must find; with `sound` the race is mended, and it
+ * must find none (planted_races.sh). usage: planted_races CASE [sound] */
 #include "tensor/cuda/parts.h"
 #include <string.h>
 
@@ -16,7 +16,7 @@ __global__ void k_between_warps(float *y, const float *x, int sound)
     y[threadIdx.x] = s[(threadIdx.x + 32) % N];
 }
 
-/* A race inside one warp. A shuffle orders no memory. */
+/* A race inside one warp: the shuffle between the accesses orders no memory. */
 __global__ void k_in_warp(float *y, const float *x, int sound)
 {
     DYN_SMEM(float, s);
@@ -26,7 +26,7 @@ __global__ void k_in_warp(float *y, const float *x, int sound)
     y[threadIdx.x] = other + s[threadIdx.x ^ 1];
 }
 
-/* A number is read in one turn and written in the next. */
+/* A number is read in one iteration and written in the next. */
 __global__ void k_next_turn(float *y, const float *x, int sound)
 {
     __shared__ float s[N];
@@ -40,13 +40,13 @@ __global__ void k_next_turn(float *y, const float *x, int sound)
     y[threadIdx.x] = sum;
 }
 
-/* All write one number. */
+/* All threads write one number. */
 __global__ void k_two_writers(float *y, int sound)
 {
     if (!sound || !threadIdx.x) y[0] = 1;
 }
 
-/* Neighbours write halves and bytes of a word, which is no race; unless sound, one also writes its neighbour's. */
+/* Neighbours write halves and bytes of one word, which is no race; unless `sound`, one also writes its neighbour's. */
 __global__ void k_halves(bf16 *y, int sound)
 {
     y[threadIdx.x] = to_bf16(1);
@@ -58,7 +58,7 @@ __global__ void k_bytes(unsigned char *y, int sound)
     if (!sound && threadIdx.x == N - 1) y[1] = 2;
 }
 
-/* A warp ends early, and others wait without it. */
+/* One warp ends early, and the others wait at a barrier without it. */
 __global__ void k_warp_leaves(float *y, int sound)
 {
     __shared__ float s[N];
@@ -71,7 +71,7 @@ __global__ void k_warp_leaves(float *y, int sound)
 /* ---- between blocks ---- */
 
 enum lack { NOTHING, FENCE_BEFORE, BARRIER_BEFORE, BARRIER_AFTER, FENCE_AFTER, TICKET };
-/* Every block writes its part; the last one adds them (parts.h, written out). */
+/* Every block writes its partial sum; the last block adds them (as parts.h does). */
 __global__ void k_parts(float *y, float *parts, unsigned *ticket, int lacks)
 {
     __shared__ bool last;
@@ -91,7 +91,7 @@ __global__ void k_parts(float *y, float *parts, unsigned *ticket, int lacks)
     y[threadIdx.x] = sum;
 }
 
-/* Thread 0 of a block passes the fence for all: it comes after the barrier. */
+/* Thread 0 executes the fence for its whole block, after a barrier. */
 __global__ void k_one_fence(float *y, float *parts, unsigned *ticket)
 {
     __shared__ bool last;
@@ -106,7 +106,7 @@ __global__ void k_one_fence(float *y, float *parts, unsigned *ticket)
     for (unsigned b = 0; last && b < gridDim.x; b++) y[threadIdx.x] = parts[b * N + (threadIdx.x + 1) % N];
 }
 
-/* Sums of sums, over two tickets: more blocks than a group has. */
+/* Sums in two stages, with two tickets: more blocks than one group has. */
 __global__ void k_groups(float *y, float *parts)
 {
     parts[blockIdx.x * N + threadIdx.x] = 1;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: planted_races.sh PROGRAM   - each planted race must be found, with its kind and both lines, in any order of the
-# threads; without it nothing may be.
+# threads; the mended kernels must have none.
 set -u
 program=$1 failed=0 found=0 silent=0
 wrong() { echo "WRONG: $*"; failed=1; }
@@ -9,7 +9,7 @@ block="no __syncthreads between two warps of a block"
 warp="no __syncwarp between two threads of a warp"
 grid="no __threadfence and atomic between two blocks"
 streams="no event between two streams"
-# race CASE WHAT WORDS...: WHAT is the missing order, WORDS are other parts of the report
+# race CASE WHAT WORDS...: CASE must be found; WHAT is the missing order, WORDS are other parts of the report
 race() {
     local case=$1 what=$2 words out rc seed
     shift 2

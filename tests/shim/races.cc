@@ -27,10 +27,10 @@ struct history {
 };
 struct cell { /* 4 bytes */
     history all;
-    std::unique_ptr<history[]> bytes; /* [4], if there was a smaller access */
+    std::unique_ptr<history[]> bytes; /* one history per byte, if there was a smaller access */
 };
 struct page {
-    std::unique_ptr<cell[]> cells; /* [CELLS], from the first access */
+    std::unique_ptr<cell[]> cells; /* [CELLS], allocated at the first access */
 };
 
 /* ---- device memory ---- */
@@ -38,44 +38,48 @@ struct page {
 std::unordered_map<uintptr_t, page> pages;
 struct {
     uintptr_t number;
-    page *found; /* NULL: no device memory */
+    page *found; /* NULL: this address is not in device memory */
 } cache[CACHED];
 
 /* ---- the running work ---- */
 
 std::vector<race_launch> launches(1);
-uint32_t launch; /* the last of them */
+uint32_t launch; /* the current one, the last of `launches` */
 struct thread_state {
-    uint32_t epoch, warp_epoch, fence_epoch; /* fence_epoch: the block's barriers before its last fence */
-    uint16_t fences, arrived[2]; /* arrived: fences that it had passed at the barrier before an even, an odd epoch */
+    /* fence_epoch: barriers of the block that the thread had passed at its last fence */
+    uint32_t epoch, warp_epoch, fence_epoch;
+    /* arrived: its number of fences at the barrier before the last even and the last odd epoch */
+    uint16_t fences, arrived[2];
 };
 thread_state threads[GPU_MOST_THREADS];
-int running = -1; /* in a kernel, else -1 */
+int running = -1; /* the thread that runs; -1 outside of a kernel */
 uintptr_t stack;
 uint32_t block;
 struct region {
     uintptr_t from, bytes;
-    std::vector<cell> cells; /* earlier blocks' too, which differ by launch and block */
+    std::vector<cell> cells; /* also of earlier blocks, recognised by launch and block */
 } dynamic, fixed;            /* shared memory */
 const void *fixed_kernel;
 
-/* ---- atomics: what a block has released, and to which others ---- */
+/* ---- atomics: what each block has released, and which releases this block has acquired ---- */
 
 struct release {
     uint32_t block;
     uint16_t thread;
     uint32_t epoch, fence_epoch;
-    std::vector<uint16_t> fences;                       /* fences of each thread that happen before this one */
-    std::vector<std::shared_ptr<const release>> before; /* releases that its thread had acquired */
+    /* for each thread, how many of its fences happen before this release */
+    std::vector<uint16_t> fences;
+    std::vector<std::shared_ptr<const release>> before; /* releases that the thread had acquired before */
 };
 struct acquired {
     std::shared_ptr<const release> what;
     uint16_t thread;
-    uint32_t epoch, fences; /* fences: which the thread had passed */
-    uint32_t fenced;        /* the epoch of its next fence, UINT32_MAX: there was none */
+    uint32_t epoch, fences; /* fences: how many the thread had passed */
+    uint32_t fenced;        /* the epoch of the thread's next fence; UINT32_MAX: none yet */
 };
 std::unordered_map<const void *, std::vector<std::shared_ptr<const release>>> released; /* by number */
-std::vector<acquired> taken;                                                            /* by this block */
+/* releases that this block has acquired */
+std::vector<acquired> taken;
 } // namespace
 
 static bool sees(const acquired &a, const race_access &n)
@@ -90,7 +94,7 @@ static bool covers(const release &r, const race_access &a)
     return r.block == a.block && (r.fences[a.thread] > a.fences || a.epoch < r.fence_epoch);
 }
 
-/* Returns whether a happens before n, the current access; if not, sets *missing to the order that is missing. */
+/* Returns whether a happens before n, the current access; if not, sets *missing to the kind of order between them. */
 static inline bool before(const race_access &a, const race_access &n, race_class *missing)
 {
     if (a.launch != n.launch) {
@@ -129,8 +133,8 @@ static inline void compare(const race_access &a, const race_access &n, uintptr_t
     race_report(missing, a, launches[a.launch], n, launches[n.launch], place_of(p));
 }
 
-/* Two readers are kept, as far from each other as possible, so that whoever writes next is not the only one. One that
- * happens before another is not needed. */
+/* Keeps two readers, in different warps, blocks or launches if possible, so that a later writer differs from one of
+ * them. A reader that happens before the new one is dropped. */
 static void keep_reader(history *h, const race_access &n)
 {
     race_class missing;
@@ -153,13 +157,15 @@ static inline void see(history *h, const race_access &n, bool shared, uintptr_t 
 {
     const race_access &last = h->written.launch ? h->written : h->read[0];
     if (last.launch == n.launch && last.block == n.block && last.thread == n.thread && !h->read[1].launch &&
-        (!h->read[0].launch || !h->written.launch)) { /* common case: no other thread was here */
-        bool again = last.warp_epoch == n.warp_epoch && last.fences == n.fences; /* as if it were the last access */
+        (!h->read[0].launch || !h->written.launch)) { /* the common case: only this thread has accessed it */
+        /* a repeated access, which changes nothing */
+        bool again = last.warp_epoch == n.warp_epoch && last.fences == n.fences;
         if (n.writes) h->read[0].launch = 0;
         if (n.writes || !again || !h->written.launch) (n.writes ? h->written : h->read[0]) = n;
         return;
     }
-    if (shared && (last.launch != n.launch || last.block != n.block)) *h = history(); /* an earlier block's */
+    /* an earlier block's: shared memory starts anew */
+    if (shared && (last.launch != n.launch || last.block != n.block)) *h = history();
     compare(h->written, n, p);
     if (!n.writes) {
         keep_reader(h, n);
@@ -248,7 +254,7 @@ static void on_grid(const void *kernel, const unsigned char *at, size_t bytes)
 }
 static void on_block()
 {
-    if (!fixed.bytes) { /* the first block of a generated kernel brings its variables about */
+    if (!fixed.bytes) { /* the first block of a generated kernel creates its variables */
         memory_region r = static_shared_of(fixed_kernel);
         fixed.from = r.from, fixed.bytes = r.bytes;
     }

@@ -1,4 +1,4 @@
-/* races_report.cc - a race in words: kernel, memory, both places in the source, and what is missing. */
+/* races_report.cc - describes a race: kernel, memory, both source lines, and the missing order. */
 #include "races.h"
 #include <dlfcn.h>
 #include <link.h>
@@ -8,7 +8,8 @@
 enum { EXIT_RACES = 66 };
 static int64_t found;
 
-/* "file.cu:12" of the instruction before pc, by addr2line; without that program, the object and the place in it. */
+/* Returns "file.cu:12" of the instruction before pc, from addr2line; without that program, the object and the
+ * offset. */
 static std::string line_of(const void *pc)
 {
     Dl_info info;

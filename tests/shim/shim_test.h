@@ -1,10 +1,10 @@
-/* shim_test.h - the CUDA backend's operations against the CPU's, on the same random numbers.
+/* shim_test.h - compares the CUDA backend's operations with the CPU's, on the same random numbers.
  *
- * A test builds `call`s over host memory (tensor, randoms, ids_below), and check_call does the rest: it copies every
- * view to device memory, runs the CPU's kernel on the host and the GPU's on the copy, and compares all views, inputs
- * too (an operation may write to a state). The GPU's part is run three times: as it is, with the fibers in reverse
- * order, and from a graph; the three must agree bit for bit. In a random order (ABLATE_SCHEDULE) it is run once. Built
- * with GPU_ON_CPU it tests the kernels on the CPU; without, on a real GPU.
+ * A test builds `call`s over host memory (tensor, randoms, ids_below). check_call copies every view to device memory,
+ * runs the CPU's kernel on the host and the GPU's on the copy, and compares all views, inputs too (an operation may
+ * write to a state). It runs the GPU's kernel three times: normally, with the fibers in reverse order, and from a
+ * graph; the three results must be equal bit for bit. In a random order (ABLATE_SCHEDULE) it runs once. Built with
+ * GPU_ON_CPU it tests the kernels on the CPU; without, on a real GPU.
  *
  *     int main(void)
  *     {
@@ -14,8 +14,7 @@
  *         check_call("scale", cpu_MUL_SCALAR, cuda_MUL_SCALAR, &k, 1e-6);
  *         release_views(&k);
  *         return finish();
- *     }
- */
+ *     } */
 #ifndef ABLATE_SHIM_TEST_H
 #define ABLATE_SHIM_TEST_H
 #include "tensor/cpu/cpu.h"
@@ -36,7 +35,8 @@ static rng dice;
         checks_done++;                                                                                                 \
         if (!(cond)) checks_failed++, printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n");        \
     } while (0)
-/* Expects a failure: rc is -1 and the message contains `part`. Clears the refusal, lest later checks fail by it. */
+/* Expects a failure: rc is -1 and the message contains `part`. Clears the error, so that later checks do not fail by
+ * it. */
 #define CHECK_REFUSED(rc, e, part)                                                                                     \
     do {                                                                                                               \
         CHECK_THAT((rc) == -1 && strstr((e)->text, part), "found %d and \"%s\", expected -1 and words with \"%s\"",    \
@@ -69,7 +69,7 @@ static inline int finish(void)
     return checks_failed || !checks_done ? 1 : 0;
 }
 
-/* ---- host tensors: exactly as large as needed, full of NaN until written ---- */
+/* ---- host tensors: allocated exactly as large as needed, NaN until written ---- */
 
 static inline int64_t size_of(const view *v) { return v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]; }
 static inline size_t bytes_of_view(const view *v) { return (size_t)size_of(v) * dtype_size(v->type); }
@@ -88,7 +88,8 @@ static inline float float_of_bf16(uint16_t h)
     memcpy(&x, &u, sizeof x);
     return x;
 }
-static inline uint16_t bf16_of_float(float x) /* finite numbers and infinities: to the nearest, ties to even */
+/* rounds finite numbers to the nearest, ties to even; keeps infinities */
+static inline uint16_t bf16_of_float(float x)
 {
     uint32_t u;
     memcpy(&u, &x, sizeof u);
@@ -119,20 +120,20 @@ static inline view randoms_in(view v, double low, double high)
 }
 static inline view randoms(view v) { return randoms_in(v, -2, 2); }
 static inline view like(const view *v) { return tensor(v->type, v->dim[0], v->dim[1], v->dim[2], v->dim[3]); }
-static inline view ids_below(view v, int64_t n) /* 0 .. n - 1 */
+static inline view ids_below(view v, int64_t n) /* random ids, 0 .. n - 1 */
 {
     for (int64_t i = 0; i < size_of(&v); i++) set(&v, i, (double)rng_below(&dice, (uint64_t)n));
     return v;
 }
-/* [1,1,1,n] with the values given. */
+/* Returns ids [1,1,1,n] with the given values. */
 static inline view ids_of(int64_t n, const int32_t *id)
 {
     view v = tensor(I32, 1, 1, 1, n);
     memcpy(v.data, id, (size_t)n * sizeof *id);
     return v;
 }
-/* Offsets [1,1,1,sentences + 1] of sentences of 0 .. longest rows that end by `rows` at the latest; dummies may
- * follow. */
+/* Offsets [1,1,1,sentences + 1] of sentences of 0 .. longest rows. The last one ends at `rows` or before; the rows
+ * behind it are dummies. */
 static inline view offsets(int64_t sentences, int64_t longest, int64_t rows)
 {
     view v = tensor(I32, 1, 1, 1, sentences + 1);
@@ -154,11 +155,11 @@ static inline void *gpu_copy_of(const void *host, size_t bytes)
     return p;
 }
 
-typedef struct { /* a host block, its copy on the device, and what came back in each of the runs */
+typedef struct { /* a block of host memory, its copy on the device, and what each run left in the copy */
     void *host, *device;
     size_t bytes;
     char *before, *back[3];
-    view v;           /* as the call sees it */
+    view v;           /* the view that the call has of it */
     const char *role; /* "in" or "out" */
     int index;
 } check_block;
@@ -223,9 +224,9 @@ static inline void *check_device(const check_block *b, int n, const void *host)
     return NULL;
 }
 
-/* Runs `on_cpu` on the call and `on_gpu` on its copy (see above). Views that name the same host memory share on the
- * device too; all begin at the start of a block from malloc. Prints both values of the first element that differs. Seed
- * and step of the call are put into the device's counter. */
+/* Runs `on_cpu` on the call and `on_gpu` on its copy (see above). Views of the same host memory share device memory,
+ * too; a view must begin at the start of a block from malloc. Prints both values of the first element that differs.
+ * Sets the device's counter to the call's seed and step. */
 static inline void check_call(const char *what, kernel on_cpu, kernel on_gpu, call *k, double tolerance)
 {
     check_block b[MAX_IN + MAX_OUT] = {{0}};
@@ -240,7 +241,7 @@ static inline void check_call(const char *what, kernel on_cpu, kernel on_gpu, ca
     for (int i = 0; i < k->n_in; i++) g.in[i].data = check_device(b, n, k->in[i].data);
     for (int i = 0; i < k->n_out; i++) g.out[i].data = check_device(b, n, k->out[i].data);
     gpu_set_counter(k->seed, k->step);
-    for (int run = 0; run < runs && !rc; run++) { /* as it is, in reverse order, from a graph */
+    for (int run = 0; run < runs && !rc; run++) { /* normally, in reverse order, from a graph */
         for (int j = 0; j < n; j++) gpu_copy_in(b[j].device, b[j].before, b[j].bytes);
 #ifdef GPU_ON_CPU
         gpu_reversed = run == 1;
@@ -260,7 +261,7 @@ static inline void check_call(const char *what, kernel on_cpu, kernel on_gpu, ca
 #endif
     CHECK_THAT(!rc && !gpu_error(), "%s: the GPU's kernel failed: %s / %s", what, e.text,
                gpu_error() ? gpu_error() : "no error noted");
-    /* so that the next check does not report this one's; an error of the device stays, and all later checks fail */
+    /* so that the next check does not report this error again; if the device itself failed, all later checks fail */
     gpu_clear_refusal();
     rc |= on_cpu(k, &e);
     CHECK_THAT(!rc, "%s: the CPU's kernel failed: %s", what, e.text);
@@ -291,7 +292,7 @@ static inline void check_same_bits(const char *what, const void *found, const vo
                b[at]);
 }
 
-/* With batch_invariant, the last of what axis 0 of all views counts has the same bits alone as among the others. */
+/* With batch_invariant, the last element of axis 0 gives the same bits alone as among the others. */
 static inline void check_alone(const char *what, kernel on_gpu, const call *k)
 {
     const view *y = &k->out[0];
@@ -317,9 +318,9 @@ static inline void check_alone(const char *what, kernel on_gpu, const call *k)
     free(alone);
 }
 
-/* ---- rows with padding, which a device has and the CPU has not (LINEAR in op.h) ---- */
+/* ---- rows with padding, which the CUDA backend has and the CPU has not (LINEAR in op.h) ---- */
 
-/* x [rows,words] as rows that are `padding` numbers longer, which are not numbers. */
+/* Copies x [rows,words] into rows that are `padding` elements longer; these are NaN. */
 static inline view padded(const view *x, int64_t padding)
 {
     view y = tensor(x->type, 1, 1, x->dim[2], x->dim[3] + padding);
@@ -337,11 +338,11 @@ static inline view unpadded(const view *y, int64_t padding)
     return x;
 }
 
-/* A CPU kernel on a call whose views `of` have rows with `columns` of padding: it gets them without. For check_call,
- * set `without` before. */
+/* Runs a CPU kernel on a call whose views `of` have rows with `columns` elements of padding: the kernel gets views
+ * without it. A function for check_call; set `without` before. */
 typedef struct {
     kernel plain;
-    const view *of[3]; /* views of the call under test; NULL ends them */
+    const view *of[3]; /* views of the tested call; NULL ends the list */
     int64_t columns;
 } without_padding;
 static without_padding without;
@@ -370,7 +371,7 @@ static inline int cpu_without_padding(const call *k, err *e)
     return rc;
 }
 
-/* Frees the call's views on the host, shared ones once. */
+/* Frees the call's views on the host; views that share memory are freed once. */
 static inline void release_views(call *k)
 {
     check_block b[MAX_IN + MAX_OUT] = {{0}};

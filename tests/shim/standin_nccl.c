@@ -1,11 +1,10 @@
-/* standin_nccl.c - libnccl.so.2 for tests without GPUs: ncclSend and ncclRecv between processes of one machine, which
- * really carry what is sent.
+/* standin_nccl.c - a libnccl.so.2 for tests without GPUs: ncclSend and ncclRecv between processes of one machine, which
+ * really send.
  *
- * A communicator is a block of shared memory that its id names, with a ring of bytes for each pair of ranks. A group's
- * messages are carried when the emulated GPU comes to them, which the host waits for. A rank that has ended is reported
- * as NCCL does: calls succeed, ncclCommGetAsyncError returns ncclRemoteError, and the stream never ends before
- * ncclCommAbort.
- */
+ * A communicator is a block of shared memory, named by its id, with a ring of bytes for each pair of ranks. The
+ * emulated GPU sends a group's messages when it reaches them; the host waits for that. A rank that has ended is
+ * reported as NCCL does: calls succeed, ncclCommGetAsyncError returns ncclRemoteError, and the stream never ends before
+ * ncclCommAbort. */
 #include "tensor/cuda/nccl.h"
 #include "tensor/cuda/runtime.h"
 #include <dlfcn.h>
@@ -24,7 +23,7 @@ enum {
     MOST = 8,
     RING = 1 << 15,
     QUEUE = 2 * MOST,
-    DECIDE = 512 /* polls of the rings per check of living ranks */
+    DECIDE = 512 /* how many polls of the rings come between two checks that all ranks live */
 };
 
 typedef struct {
@@ -120,7 +119,7 @@ nccl_code ncclCommDestroy(nccl_comm c)
 nccl_code ncclCommAbort(nccl_comm c)
 {
     int *stuck = emulation("gpu_side_stuck");
-    c->at->aborted = 1; /* ends operations under way */
+    c->at->aborted = 1; /* ends operations in progress */
     c->found = NCCL_REMOTE_ERROR;
     if (stuck) *stuck = 0;
     return NCCL_SUCCESS;
@@ -142,7 +141,7 @@ const char *ncclGetErrorString(nccl_code code)
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Moves as many bytes as fit now; returns their number. */
+/* Sends or receives as many bytes as fit now; returns their number. */
 static size_t carry(message *m)
 {
     nccl_comm c = m->comm;

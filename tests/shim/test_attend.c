@@ -1,7 +1,7 @@
-/* test_attend.c - ATTEND and ATTEND_BACK: sentences shorter and longer than a tile and than a backward pass can take at
- * once, empty sentences, batches without a sentence, heads of every width, q, k and v in one tensor or in two, beside
- * columns that no operand uses and at addresses that 16-byte loads cannot take. Rows without a sentence are NaN at
- * first: no kernel may read them. */
+/* test_attend.c - ATTEND and ATTEND_BACK: sentences shorter and longer than a tile and than one step of the backward
+ * pass covers, empty sentences, batches without a sentence, heads of every width; q, k and v in one tensor or in two,
+ * beside columns that no operand uses and at addresses that 16-byte loads cannot use. Rows outside of sentences are NaN
+ * at first: no kernel may read them. */
 #include "attend_setting.h"
 
 /* A sentence's bits do not depend on the batch's other sentences (batch_invariant). */
@@ -51,7 +51,7 @@ static void check_company(dtype type)
 
 /* ---- tables of tiles ---- */
 
-/* attend_place of attend_tile.h */
+/* mirrors attend_place of attend_tile.h */
 typedef struct {
     int32_t own, n_own, other, n_other, first, n, sentence, whole;
 } listed;
@@ -108,7 +108,8 @@ static void check_tables(void)
     enum { MANY = 700 };
     int64_t longest;
     int32_t lengths[2][10] = {{0, 1, 16, 17, 64, 65, 130, 3, 0, 32}, {5, 0, 64, 65, 64, 2, 20, 70, 0, 33}};
-    const int counts[] = {0, 5, 10, 255, 256, 257, MANY}; /* a block lists 256, with the dummies */
+    /* the numbers of sentences: a block lists 256 of them, dummies included */
+    const int counts[] = {0, 5, 10, 255, 256, 257, MANY};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         int n = counts[i];
         view own = offsets_of(n, lengths[0], &longest), other = offsets_of(n, lengths[1], &longest);
@@ -130,7 +131,8 @@ static void check_tables(void)
 
 #ifdef GPU_ON_CPU
 
-/* Counts the warps that a graph for thousands of sentences starts for a batch with fewer, without running them. */
+/* Counts the warps that start if a graph captured for thousands of sentences runs a batch of fewer; nothing is
+ * computed. */
 static void check_warps(void)
 {
     enum { ROWS = 25000, SENTENCES = 12500, USUAL = 1000, HEADS = 8, WIDTH = HEADS * 8 };
@@ -248,21 +250,22 @@ int main(void)
         {"keys without queries", 1, 32, 32, 0, false, false, 0.1, 2, {0, 0}, {5, 40}},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        /* a sanitizer takes a minute for it in fp32, which differs in the products alone */
+        /* under a sanitizer 64 heads take a minute, so only bf16 is run, which differs from fp32 only in its
+         * products */
         if (!TEST_SANITIZED || settings[i].heads < 64) check_setting(F32, &settings[i], true);
         check_setting(BF16, &settings[i], true);
     }
-    /* keys count the same, and the least like a query the most: other numbers in the same places */
+    /* scale 0: keys have equal weight; scale -1: the keys least like a query weigh most */
     for (times = 0; times >= -1 && !TEST_SANITIZED; times--)
         for (size_t i = 0; i < 7; i++) {
             check_setting(F32, &settings[i], true);
             check_setting(BF16, &settings[i], true);
         }
     times = 1;
-    /* more sentences than a warp finds in one look, most of them empty */
+    /* more sentences than a warp searches at once, most of them empty */
     setting many = {"many sentences", 1, 8, 8, 0, true, false, 0, 200, {2, 0, 0, 1, 0, 20}, {0}};
     check_setting(BF16, &many, true);
-    /* more tiles than the grid takes at once */
+    /* more tiles than the grid processes at once */
     setting pairs = {"pairs", 1, 8, 8, 0, true, true, 0.3, 150, {0}, {0}};
     all_pairs = true;
     check_setting(BF16, &pairs, true);
@@ -274,7 +277,7 @@ int main(void)
 #ifdef GPU_ON_CPU
     check_warps();
 #endif
-    for (size_t i = 0; i < LENGTH(settings); i++) { /* a long sentence for heads of all widths */
+    for (size_t i = 0; i < LENGTH(settings); i++) { /* one long sentence, for heads of all widths */
         setting one = settings[i];
         if (one.d_k < 40 || (one.d_k != 128 && !test_long())) continue;
         one.n = 1, one.q[0] = 66, one.k[0] = one.self ? 0 : 67;

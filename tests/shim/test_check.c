@@ -1,6 +1,6 @@
-/* The device's part of `ablate check --device` for every plugin that comes with ablate: operations, losses, gradients
- * and updates on the CUDA backend agree with the CPU, and an operation that is a little wrong is found, by name. All
- * that fuses attention on the CPU has a kernel here too. */
+/* `ablate check --device` on every plugin that comes with ablate: operations, losses, gradients and updates on the CUDA
+ * backend agree with the CPU's, and a slightly wrong operation is found and named. Every attention that is fused on the
+ * CPU is fused here, too. */
 #include "network/check/check.h"
 #include "tensor/cpu/cpu.h"
 #include "open_device.h"
@@ -16,8 +16,8 @@ static int slightly(const call *k, err *e)
     return 0;
 }
 
-/* The rows `device_ops` and `device` (of an optimizer, `device` alone). Where the first fails the second is not
- * made; check/test_plugins makes the other checks. */
+/* Checks the rows `device_ops` and `device` (for an optimizer, `device` alone). If the first fails, the second is
+ * skipped; check/test_plugins checks the other rows. */
 static void check_rows(const plugin *p, int expected, const char *words)
 {
     check_result r[CHECK_MOST];
@@ -32,8 +32,8 @@ static void check_rows(const plugin *p, int expected, const char *words)
     CHECK_INT(seen, p->desc.kind == AB_OPTIMIZER ? 1 : 2);
 }
 
-/* Plugins of the short suite: three that take the least time, or show the most. `--all` has one of each kind and a
- * drawn ninth, a release all. */
+/* Plugins of the short suite: three that take little time or cover much. `--all` checks one of each kind and a random
+ * ninth of the others, a release all. */
 static bool in_short_suite(const char *name)
 {
     static const char *const names[] = {"shaw", "geglu", "adamw", "aligned", "rms_norm", "rezero"};
@@ -48,15 +48,15 @@ static void check_every_plugin(void)
     const plugin *const *all = plugin_list(&n);
     for (size_t i = 0; i < n; i++) {
         const plugin *p = all[i];
-        if (p->desc.kind == AB_SCHEDULE || p->desc.kind == AB_TASK) continue; /* run on the host */
+        if (p->desc.kind == AB_SCHEDULE || p->desc.kind == AB_TASK) continue; /* schedules and tasks run on the host */
         if (!test_exhaustive() && !in_short_suite(p->desc.name) && !(test_long() && test_drawn(i, 9))) {
             left++;
             continue;
         }
         checked++;
-        if (same(p->desc.name, "soap")) /* its ab_qr has a kernel for CPUs only, and a GPU says so */
+        if (same(p->desc.name, "soap")) /* ab_qr, which it calls, has no CUDA kernel, and a GPU says so */
             check_rows(p, CHECK_FAIL, "the cuda backend has no kernel for QR");
-        else if (same(p->desc.name, "hyena")) /* its ab_long_conv has a kernel for CPUs only, too */
+        else if (same(p->desc.name, "hyena")) /* ab_long_conv, which it calls, has no CUDA kernel either */
             check_rows(p, CHECK_FAIL, "the cuda backend has no kernel for LONG_CONV");
         else
             check_rows(p, CHECK_OK, p->desc.kind == AB_OPTIMIZER ? "" : "calls of");

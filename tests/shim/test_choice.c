@@ -1,6 +1,6 @@
-/* test_choice.c - cublaslt_multiply.c with a library that refuses, fails, or changes a row's bits with the number of
- * rows: it takes the next algorithm, then our own kernels, and returns no error; and the file of choices. The library
- * is fake_cublaslt.c. */
+/* test_choice.c - cublaslt_multiply.c with a library that refuses, fails, or gives bits that depend on the number of
+ * rows: it takes the next algorithm, then our own kernels, and returns no error. Also the file that stores chosen
+ * algorithms. The library is fake_cublaslt.c. */
 #include "tensor/cuda/product.h"
 #include "shim_test.h"
 #ifdef HAVE_CUBLASLT
@@ -43,7 +43,7 @@ static void problem_free(problem *q)
     free(q->x.data), free(q->w.data), free(q->y.data), free(q->expected.data);
 }
 
-/* The first `rows` of the problem's rows, multiplied and compared. */
+/* Multiplies the first `rows` rows of the problem, and compares the result. */
 static void multiply(const char *what, problem *q, int64_t rows, int exact)
 {
     int64_t n = q->w.dim[3], k = q->w.dim[2];
@@ -66,7 +66,7 @@ static void multiply(const char *what, problem *q, int64_t rows, int exact)
     check_views(what, &found, &expected, 1e-6);
 }
 
-/* Checks the counts since the last reopen. */
+/* Checks how many products the library, our kernels and failures counted since the last reopen. */
 static void check_made(const char *what, int64_t library, int64_t own, int64_t failures)
 {
     product_count c = product_counts();
@@ -78,7 +78,7 @@ static void check_made(const char *what, int64_t library, int64_t own, int64_t f
     CHECK_THAT(!gpu_error(), "%s: an error stayed: %s", what, gpu_error());
 }
 
-/* A candidate that fails is followed by the next one, and the last by our own kernels; what failed once is not tried
+/* After a candidate that fails the next one is tried, and at last our own kernels; a candidate that failed is not tried
  * again. */
 static void test_failures(void)
 {
@@ -99,7 +99,7 @@ static void test_failures(void)
     reopen("refuse=14"); /* CUBLAS_STATUS_INTERNAL_ERROR */
     multiply("the heuristic fails", &q, 20, 0);
     check_made("the heuristic fails", 0, 1, 1);
-    reopen("refuse=15"); /* CUBLAS_STATUS_NOT_SUPPORTED: no failure */
+    reopen("refuse=15"); /* CUBLAS_STATUS_NOT_SUPPORTED, which counts as no failure */
     multiply("no algorithm", &q, 20, 0);
     check_made("no algorithm", 0, 1, 0);
     reopen("describe=7"); /* CUBLAS_STATUS_INVALID_VALUE */
@@ -108,8 +108,8 @@ static void test_failures(void)
     problem_free(&q);
 }
 
-/* Candidates 1, 3 and 4 divide k by the number of tiles, 2 adds partial sums: an exact product takes the fifth for
- * every number of rows. */
+/* Candidates 1, 3 and 4 divide k by the number of tiles, 2 adds partial sums: for an exact product the fifth is chosen,
+ * whatever the number of rows. */
 static void test_exact(void)
 {
     problem q = problem_of(300, 24, 16);
@@ -126,15 +126,17 @@ static void test_exact(void)
     reopen("check=1000");
     multiply("no candidate takes 1000 rows", &q, 17, 1);
     check_made("no candidate takes 1000 rows", 0, 1, 0);
-    reopen("check=9"); /* not a number of rows that was tried: one candidate after another, then our own kernels */
+    /* fails at a number of rows that was not tried before: the next candidates are tried, then our own kernels */
+    reopen("check=9");
     multiply("9 rows", &q, 9, 1);
     multiply("9 rows, then 10", &q, 10, 1);
     check_made("9 rows", 0, 2, 1);
     problem_free(&q);
 }
 
-/* max(0, x W + b), the gradient below it and, for each half of the rows, that of W with the sums over rows: by the
- * library at once, or with kernels behind its plain products where it takes no more; the same numbers. */
+/* Computes max(0, x W + b), its gradient with respect to x and, for each half of the rows, the gradients of W and b.
+ * The library does it in one call each, or our kernels follow its plain products if it cannot: the numbers are the
+ * same. */
 static void run_at_once(const char *what, int expected, view found[3], const view in[5])
 {
     int64_t rows = in[0].dim[2], k = in[0].dim[3], n = in[1].dim[3];
@@ -209,7 +211,7 @@ static void test_at_once(void)
     for (int i = 0; i < 5; i++) free(in[i].data);
 }
 
-/* max(0, x W) at `to`, with rows of that type; training, so that the library may leave bits of the ReLU. */
+/* Computes max(0, x W) into `to`, in that type, as in training, where the library may store a mask of the ReLU. */
 static void put_relu(dtype type, int64_t rows, const view *x, const view *w, void *to)
 {
     err e = {{0}};
@@ -225,9 +227,8 @@ static void put_relu(dtype type, int64_t rows, const view *x, const view *w, voi
     CHECK_THAT(!cuda_LINEAR(&k, &e), "%s", e.text);
 }
 
-/* Tapes have the same addresses one after another. A ReLU of fp32 rows where one of bf16 rows was before: its gradient
- * does not take the earlier one's bits. Bits that were too small are kept until the close, for graphs may name them,
- * but no longer. */
+/* Tapes reuse addresses. If a ReLU of fp32 rows follows one of bf16 rows at the same address, its gradient must not use
+ * the old mask. A mask that was too small is kept until closing, since graphs may refer to it, but no longer. */
 static void test_reused(void)
 {
     enum { ROWS = 70, K = 24, N = 40, D = 16 };
@@ -269,8 +270,8 @@ static void test_reused(void)
     free(y.data), free(dx.data), free(found.data);
 }
 
-/* The fastest of eight goes into the file; a program that finds it there times nothing; a file that is wrong is an
- * error with its line. */
+/* The fastest of eight algorithms is written to the file; a program that finds one there measures nothing; an invalid
+ * file is an error that names its line. */
 static void test_file(void)
 {
     problem q = problem_of(20, 24, 16);
@@ -303,7 +304,8 @@ static void test_file(void)
     problem_free(&q);
 }
 
-/* "plain": the library multiplies alone, and what comes before or after a product is a launch of its own. */
+/* FAKE_CUBLASLT=plain=1: the library only multiplies, and what comes before or after a product is a launch of its
+ * own. */
 static void test_plain(void)
 {
     for (int plain = 0; plain < 2; plain++) {

@@ -1,12 +1,12 @@
-/* Beam search on the device: the CPU's outputs, with and without a mask, in one batch and in several, from models that
- * keep keys and values, that look at all of the past as one tensor (whose tapes are made anew) and that carry sums
- * along. */
+/* Beam search on the device gives the CPU's outputs, with and without a mask, in one batch and in several. Models: with
+ * caches of keys and values; with all of the past as one tensor, whose tapes are built anew at each step; and with
+ * running sums. */
 #include "decode/models.h"
 #include "open_device.h"
 
 enum { V = 90, N = 5, LONGEST = 6, NBEST = 2, BEAM = 3 };
 
-/* Allows odd ids at even places, even ones at odd places; EOS after an even number. */
+/* A mask that allows odd ids at even positions, even ids at odd ones, and EOS after an even number of tokens. */
 static void *start(void *self, int64_t sentence) { return (void)self, (void)sentence, xcalloc(1, sizeof(int64_t)); }
 static void *advance(void *self, void *state, int32_t token)
 {
@@ -49,8 +49,8 @@ static void check_same(const hypothesis *found, const hypothesis *expected, doub
     }
 }
 
-/* Composed attention adds over as many keys as the batch's longest sentence has: its last digits depend on the
- * batch. */
+/* Compares the device's outputs with the CPU's, and those of one batch with those of several. parts_apart: how far
+ * scores may differ then, since composed attention sums over as many keys as the batch's longest sentence has. */
 static void compare(const backend *device, const kind_of_model *k, int64_t max_extra, const decode_mask *mask,
                     double parts_apart)
 {
@@ -64,7 +64,7 @@ static void compare(const backend *device, const kind_of_model *k, int64_t max_e
     for (int i = 0; i < N * NBEST && mask; i++)
         for (int64_t j = 0; j < gpu[i].n; j++) CHECK((gpu[i].ids[j] + j) % 2 == 1);
 #ifdef GPU_ON_CPU
-    setenv("ABLATE_EMULATED_MEMORY", "250000", 1); /* not enough for all at once */
+    setenv("ABLATE_EMULATED_MEMORY", "250000", 1); /* too little memory for all sentences at once */
     beam_stats several = search_on(device, k, F32, &o, parts);
     unsetenv("ABLATE_EMULATED_MEMORY");
 #else
@@ -78,8 +78,8 @@ static void compare(const backend *device, const kind_of_model *k, int64_t max_e
     hypotheses_free(cpu, N * NBEST), hypotheses_free(gpu, N * NBEST), hypotheses_free(parts, N * NBEST);
 }
 
-#ifdef GPU_ON_CPU /* where all products are our own */
-/* Products and the norms of their results in one launch: the same outputs by fewer launches. */
+#ifdef GPU_ON_CPU /* only the emulation multiplies by our own kernels */
+/* A product and the norm of its result in one launch: the same outputs with fewer launches. */
 static void check_joined(const backend *device)
 {
     static const kind_of_model kind = {"scaled_dot", "sinusoid", "d_model=64 heads=4 d_ff=96"};
@@ -101,7 +101,7 @@ static void check_joined(const backend *device)
 }
 #endif
 
-/* Too wide a beam is refused in words. */
+/* Too wide a beam is refused with a message. */
 static void check_refused(const backend *device)
 {
     model m;

@@ -1,6 +1,6 @@
-/* test_dnn_attend.c - ATTEND and ATTEND_BACK by cuDNN: without a GPU the meaning of its graphs, which a stand-in
- * computes operation by operation (fake_cudnn.c); on a GPU cuDNN itself. Rows without a sentence are NaN on the way
- * in. */
+/* test_dnn_attend.c - ATTEND and ATTEND_BACK by cuDNN. Without a GPU, a stand-in runs its graphs operation by operation
+ * and so checks their meaning (fake_cudnn.c); on a GPU, cuDNN itself runs them. Rows outside of sentences are NaN in
+ * the inputs. */
 #ifndef HAVE_CUDNN
 #include <stdio.h>
 int main(void)
@@ -18,7 +18,7 @@ typedef struct {
     int64_t heads, d_k, d_v;
     bool self, causal;
     double scale, dropout;
-    int32_t q[SENTENCES], k[SENTENCES]; /* lengths; self: k is q */
+    int32_t q[SENTENCES], k[SENTENCES]; /* lengths of the sentences; self: k is q */
     bool taken;
 } setting;
 
@@ -42,14 +42,14 @@ static view rows_with_dummies(dtype type, int64_t rows, int64_t width)
     return v;
 }
 
-/* A backward pass in a fixed order on packed rows wants capability 9.0. */
+/* Backward passes in a fixed order on packed rows need capability 9.0. */
 static bool packs_backwards(void)
 {
     gpu_device d = {.major = 0};
     return !gpu_describe(0, &d) && d.major >= 9;
 }
 
-/* Since `before`, which is brought up to date. */
+/* Checks which calls were counted since `before`, and updates `before`. */
 static void expect_calls(const char *name, dnn_attend_count *before, bool of_cudnn)
 {
     dnn_attend_count now = dnn_attend_counts();
@@ -109,7 +109,7 @@ static void check_setting(dtype type, const setting *s)
     if (!s->self) free(kv.data), free(dkv.data);
 }
 
-/* If the user has chosen nothing, cuDNN runs from 128 rows per sentence on, however long the longest is. */
+/* By default cuDNN is used from 128 rows per sentence on average, however long the longest sentence is. */
 static void check_choice(void)
 {
     static const struct {

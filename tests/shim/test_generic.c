@@ -1,7 +1,7 @@
 /* test_generic.c - elementwise operations, sums and softmax of the CUDA backend against the CPU's. */
 #include "shim_test.h"
 
-/* One call: out is made, everything is freed. */
+/* Checks one call, which owns and frees the views. */
 static void check(const char *what, op o, kernel cpu, kernel gpu, attr a, int n_in, const view *in, view out,
                   double tolerance)
 {
@@ -27,7 +27,7 @@ static const struct {
 
 static view tensor_of(dtype t, const int64_t d[4]) { return tensor(t, d[0], d[1], d[2], d[3]); }
 
-/* Axes of a and b are 1 where bits of `ones` say so: the first four for a, the next for b. */
+/* Axes of a and b have length 1 where `ones` has a bit: bits 0 to 3 for a, 4 to 7 for b. */
 static void check_binary(int i, dtype t, const int64_t d[4], unsigned ones, bool in_place)
 {
     int64_t da[4], db[4], dy[4];
@@ -39,7 +39,7 @@ static void check_binary(int i, dtype t, const int64_t d[4], unsigned ones, bool
     view a = randoms(tensor_of(t, da)), b = randoms(tensor_of(t, db));
     if (binary[i].o == OP_DIV)
         for (int64_t j = 0; j < size_of(&b); j++) set(&b, j, get(&b, j) + (get(&b, j) < 0 ? -1 : 1));
-    if (binary[i].o == OP_MINIMUM || binary[i].o == OP_LESS_THAN) /* some equal ones */
+    if (binary[i].o == OP_MINIMUM || binary[i].o == OP_LESS_THAN) /* makes some elements equal */
         for (int64_t j = 0; j < size_of(&a) && j < size_of(&b); j += 3) set(&a, j, get(&b, j));
     snprintf(what, sizeof what, "%s %s [%d,%d,%d,%d] ones %02x%s", binary[i].name, dtype_name(t), (int)d[0], (int)d[1],
              (int)d[2], (int)d[3], ones, in_place ? " in place" : "");
@@ -90,7 +90,7 @@ static void test_binary(void)
     check_binary(0, BF16, (int64_t[4]){1, 1, 31, 77}, 0, false);
     check_binary(0, BF16, (int64_t[4]){1, 1, 31, 77}, 0, true);
     check_binary(0, BF16, (int64_t[4]){1, 1, 31, 77}, 0x70, false);
-    /* more than the threads of one launch do at once */
+    /* more elements than one launch has threads */
     check_binary(0, F32, (int64_t[4]){1, 1, 1, 270001}, 0, false);
     check_binary(0, F32, (int64_t[4]){1, 1, 300, 301}, 0x40, false);
 }
@@ -112,7 +112,7 @@ static void test_one_input(void)
             bool positive = f == AB_LOG || f == AB_SQRT || f == AB_RECIP;
             char what[64];
             snprintf(what, sizeof what, "MAP %d, %d numbers", f, (int)n);
-            double most = f == AB_TANH || f == AB_SIGMOID ? 3 : 8; /* they cancel for large inputs */
+            double most = f == AB_TANH || f == AB_SIGMOID ? 3 : 8; /* for large inputs their gradients cancel */
             view x = randoms_in(tensor(F32, 1, 1, 1, n), positive ? 0.1 : -most, most);
             if (n > 2 && !positive) set(&x, 0, 0), set(&x, 1, -0.0);
             view x2 = tensor(F32, 1, 1, 1, n), y = tensor(F32, 1, 1, 1, n), dy = randoms(tensor(F32, 1, 1, 1, n));
@@ -192,7 +192,7 @@ static void test_dropout(void)
           y, 0);
 }
 
-/* Inputs that begin between multiples of 16 bytes (sanitizers see a read of 16 there). */
+/* Inputs that do not begin at multiples of 16 bytes (sanitizers find 16-byte reads there). */
 static void test_unaligned(void)
 {
     enum { N = 40 };
@@ -276,7 +276,7 @@ static void check_softmax(int64_t rows, int64_t n, bool in_place)
 {
     char what[64];
     view x = randoms_in(tensor(F32, 1, 1, rows, n), -6, 6);
-    for (int64_t r = 0; r < rows; r++) /* some rows see nothing, some little */
+    for (int64_t r = 0; r < rows; r++) /* some rows see no key, some few */
         for (int64_t j = 0; j < n; j++)
             if (r % 4 == 1 || (r % 4 == 2 && rng_below(&dice, 3)) || (r % 4 == 3 && j > n / 2))
                 set(&x, r * n + j, -INFINITY);
@@ -301,7 +301,7 @@ static void test_softmax(void)
     check_softmax(0, 8, false);
 }
 
-/* Sentences of a padded batch may be empty: their queries see no key at all, and weigh nothing. */
+/* Sentences of a padded batch may be empty: their queries see no key, and all weights are 0. */
 static void test_nothing_seen(void)
 {
     view s = randoms(tensor(F32, 3, 2, 4, 5)), q = ids_of(4, (int32_t[]){0, 1, 2, 3}),
@@ -357,7 +357,7 @@ static int declines(const ab_run *r)
     (void)r;
     return -1;
 }
-static int doubles(const ab_run *r) /* out = 2 in, by a copy and a sum */
+static int doubles(const ab_run *r) /* out = 2 in, as a copy and a sum */
 {
     (void)r;
     gpu_copy(r->out.data, r->in[0].data, (size_t)r->out.dim[3] * 4);

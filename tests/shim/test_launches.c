@@ -1,6 +1,6 @@
-/* test_launches.c - counts the launches of kernels (zeroing and copies within the device are launches, too) and copies
- * from the host in a training step and a step of decoding, for the benchmark's models (docs/performance.md). Both
- * depend on layers, not on rows or the vocabulary, which are small here. Nothing runs: the emulation counts. With an
+/* test_launches.c - counts the launches of kernels (and of zeroing and copies within the device) and the copies from
+ * the host in a training step and in a step of decoding, for the benchmark's models (docs/performance.md). Both depend
+ * on layers, not on the number of rows or words, which are small here. The emulation counts without computing. With an
  * argument: by operation and kernel. */
 #include "tensor/cuda/runtime.h"
 #include "network/decode/beam.h"
@@ -12,7 +12,7 @@
 static const char *const settings_of_all[][2] = {
     {"task", "sequence"}, {"batch_tokens", "512"}, {"share_embeddings", "all"}};
 
-enum { WORDS = 1000 /* more than the data's: as with a real vocabulary, ids have two bytes */ };
+enum { WORDS = 1000 /* more ids than the data uses: ids have two bytes, as with a real vocabulary */ };
 
 /* ---- launches by operation ---- */
 
@@ -49,7 +49,7 @@ static gpu_tally count_step(const char *name, world *w, const backend *on)
     batch_options how = {.batch_tokens = 512, .round = train_step_round(&m, 512, 1), .seed = 1, .train = true};
     batcher *batches = batcher_new(&w->data.split[AB_TRAIN], &how, &e);
     bool none = false;
-    /* kernel after kernel; written into a graph */
+    /* step 1 runs kernel after kernel, step 2 while capturing a graph */
     for (int64_t step = 1; step <= 2; step++) CHECK_INT(step_of(s, batches, step, &e), 0);
     gpu_tally before = gpu_done;
     gpu_each_launch(print, &none);
@@ -67,10 +67,10 @@ static gpu_tally count_step(const char *name, world *w, const backend *on)
 
 /* ---- a step of decoding ---- */
 
-static gpu_tally at_choice, decoding; /* up to the last choice; of the last step that a graph ran */
+static gpu_tally at_choice, decoding; /* counts up to the last choice, and of the last step that ran from a graph */
 static int64_t choices;
 
-/* The device's, then made-up continuations for unused places: each continues another, and none ends. */
+/* Runs the device's choice, then replaces its results: each row continues another one, and none ends. */
 static int counted_choose(const choosing *c, const void *logits, dtype type, continuation *out, err *e)
 {
     bool none = false;
@@ -112,29 +112,29 @@ static gpu_tally count_decoding(const char *name, world *w, const backend *on)
     return decoding;
 }
 
-/* ---- the number of launches, and the reason for each ---- */
+/* ---- the number of launches, and what they do ---- */
 
 enum {
-    /* an encoder's layer: q k v as one, the result, two of the feed-forward part; a decoder's: the same, and of the
-     * attention to the source q, k v as one, the result */
+    /* encoder layer: q k v in one, output, two of the feed-forward; decoder layer: the same, plus q, k v in one, and
+     * output of the cross-attention */
     PRODUCTS_OF_LAYER = 4 + 7,
     ATTENTIONS_OF_LAYER = 1 + 2,
     NORMS_OF_LAYER = 2 + 3,
-    /* each has one gradient, a product that for its rows */
+    /* backward, each has one launch; for a product it is the gradient of its rows */
     STEP_OF_LAYER = 2 * (PRODUCTS_OF_LAYER + ATTENTIONS_OF_LAYER + NORMS_OF_LAYER),
-    /* gradients of weights are products of all layers at once; the product of the logits, 3; embedding of both sides,
-     * 2, its gradient, 2 x 2, and the dropout in it, 2; the loss and the sum of all, 2; tables of tiles, 1; the
-     * optimizer, 1; zeros where it sums, 1; host writes, 2 */
+    /* weight gradients, one batch of products for all layers; logits, 3 products; embeddings of both sides, 2, their
+     * gradients, 2 x 2, dropout on them, 2; loss and its sum, 2; tables of tiles, 1; optimizer, 1; zeros before sums,
+     * 1; host writes, 2 */
     STEP_BESIDE = PRODUCTS_OF_LAYER + 3 + 2 + 4 + 2 + 2 + 1 + 1 + 1 + 2,
-    /* the decoder's, without k and v of the source, which are kept: q k v, the result and the norm of it; q, the result
-     * and the norm of it; two of the feed-forward part, a norm; attention */
+    /* decoder layer, without k v of the source, which are cached: self: q k v, then output and norm in one; cross: q,
+     * then output and norm in one; feed-forward: two products and a norm; two attentions */
     DECODING_OF_LAYER = 2 + 2 + 3 + 2,
-    NORMS_APART = 2, /* launches after both results for rows wider than 512 */
-    /* the logits, embedding; choices of each row and, by the last one, its sentence; host writes, and of what is
-     * written the past of rows that follow others */
+    NORMS_APART = 2, /* for rows wider than 512, norms are launches of their own, after both outputs */
+    /* logits, embedding; choice of tokens by row and, in its last block, by sentence; host writes together with copying
+     * the pasts of rows that continue others */
     DECODING_BESIDE = 1 + 1 + 1 + 1
 };
-typedef struct { /* bench.c's models, but for widths that make no difference */
+typedef struct { /* models of bench.c, with smaller widths where these make no difference */
     const char *name, *d_model, *d_ff, *heads, *layers;
     int64_t step, decoding;
 } size;
@@ -158,7 +158,8 @@ int main(int argc, char **argv)
     gpu_label = "update";
     world w;
     world_open(&w, settings_of_all, LENGTH(settings_of_all), "64");
-    for (size_t i = 0; i < (TEST_SANITIZED ? 2 : LENGTH(sizes)); i++) { /* all take the same code */
+    /* under a sanitizer two sizes, since all run the same code */
+    for (size_t i = 0; i < (TEST_SANITIZED ? 2 : LENGTH(sizes)); i++) {
         const size *z = &sizes[i];
         put(&w, "d_model", z->d_model), put(&w, "heads", z->heads), put(&w, "layers", z->layers);
         put(&w, "d_ff", z->d_ff);
@@ -169,7 +170,7 @@ int main(int argc, char **argv)
         int64_t apart = atoll(z->d_model) > 512 ? NORMS_APART : 0;
         CHECK_INT(decoding.launches, (DECODING_OF_LAYER + apart) * layers + DECODING_BESIDE);
         CHECK_INT(decoding.launches, z->decoding);
-        CHECK_INT(step.copies_in, 1); /* ids, offsets and scalars together (uploads.cu) */
+        CHECK_INT(step.copies_in, 1); /* ids, offsets and scalars in one copy (uploads.cu) */
         CHECK_INT(decoding.copies_in, 1);
     }
     world_close(&w);

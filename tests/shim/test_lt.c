@@ -1,5 +1,5 @@
-/* test_lt.c - where cuBLASLt is looked for, and that a library that is there has every function we call; what a build
- * without cuDNN's header does, which is compiled here. Needs no GPU. */
+/* test_lt.c - where the program searches for cuBLASLt, and that an installed library has every function we call. Also,
+ * compiled here, what a build without cuDNN's header does. Needs no GPU. */
 #undef HAVE_CUDNN
 #include "tensor/cuda/cudnn/dnn_attend.c"
 #include "tensor/cuda/cublaslt.h"
@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-/* Loads the library that is found without ABLATE_CUBLASLT; NULL if there is none, which callers accept. */
+/* Loads the library that is found without ABLATE_CUBLASLT. Returns NULL if there is none. */
 static void *real_library(str *path, err *e)
 {
     unsetenv("ABLATE_CUBLASLT");
@@ -22,7 +22,7 @@ static void test_wish(void)
     CHECK(library_load(&library_lt, &path, &e) == NULL);
     CHECK_HAS(e.text, "ABLATE_CUBLASLT names a file that cannot be loaded: /no/such/libcublasLt.so.13: cannot open "
                       "shared object file");
-    CHECK_INT(strstr(e.text, "python") != NULL, 0); /* nothing else is tried */
+    CHECK_INT(strstr(e.text, "python") != NULL, 0); /* no other place is searched */
     e.text[0] = 0;
     setenv("ABLATE_CUBLASLT", SOURCE_DIR "/README.md", 1);
     CHECK(library_load(&library_lt, &path, &e) == NULL);
@@ -30,8 +30,7 @@ static void test_wish(void)
     str_free(&path);
 }
 
-/* A library that lies beside the program (or module) is taken first, one of Python's packages where there is no
- * other. */
+/* A library beside the program (or module) is used first; one in a Python package, if there is no other. */
 static void test_places(void)
 {
     char folder[] = "/tmp/ablate-lt-XXXXXX";
@@ -50,11 +49,11 @@ static void test_places(void)
     } else {
         CHECK_HAS(e.text, "ABLATE_CUBLASLT may name the file");
         CHECK_HAS(e.text, "libcublasLt.so.13: cannot open shared object file");
-        CHECK_HAS(e.text, file); /* was tried, and is none */
+        CHECK_HAS(e.text, file); /* was tried, and is no library */
     }
     remove(file);
     for (char *end = lib + strlen(lib); strlen(lib) >= strlen(folder); *end = 0) {
-        /* folder after folder, from the inside */
+        /* removes the folders, innermost first */
         remove(lib);
         end = strrchr(lib, '/');
     }
@@ -62,7 +61,8 @@ static void test_places(void)
     str_free(&path);
 }
 
-/* In the packages of the python3 on PATH, which nobody activated: NVIDIA's own, and what PyTorch brings along. */
+/* Finds the library in the packages of the python3 on PATH without an activated environment: NVIDIA's own, and those
+ * that PyTorch installs. */
 static void test_python(void)
 {
     static const char *const places[] = {"nvidia/cu13/lib", "torch/lib"};
@@ -125,7 +125,7 @@ static void test_functions(void)
     str_free(&path);
 }
 
-/* A library's dependencies are opened from the folders of packages beside its own, then found by name. */
+/* A library's dependencies are loaded from neighbouring package folders, then found by name. */
 static void test_needs(void)
 {
     char folder[] = "/tmp/ablate-lt-XXXXXX";
@@ -142,7 +142,7 @@ static void test_needs(void)
     CHECK_INT(symlink(BUILD_DIR "/stand_in.so", link), 0);
     CHECK(dlopen(names[0], RTLD_NOW) == NULL);
     CHECK_INT(library_open_needs(path, names), 1);
-    CHECK(dlopen(names[0], RTLD_NOW) != NULL); /* by its name alone */
+    CHECK(dlopen(names[0], RTLD_NOW) != NULL); /* found by its name alone */
     remove(link);
     char *end[] = {lib, own};
     for (int i = 0; i < 2; i++)

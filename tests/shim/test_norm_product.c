@@ -1,4 +1,4 @@
-/* test_norm_product.c - in decoding, a product and NORM of its result in one launch, against the two calls. */
+/* test_norm_product.c - in decoding, a product and the NORM of its result in one launch give the bits of two calls. */
 #include "tensor/cuda/product.h"
 #include "shim_test.h"
 
@@ -9,7 +9,8 @@ static void move(view *v)
     if (v->data) v->data = gpu_copy_of(v->data, bytes_of_view(v));
 }
 
-/* Runs on copies on the device: s = LINEAR, then NORM of x + s, as two calls or as one. out: y, z, stats. */
+/* Runs on copies on the device: s = LINEAR, then NORM of x + s, as two calls or as one. Writes out: y, z, stats.
+ * Returns the number of launches. */
 static int64_t run_product_and_norm(const call *linear, const call *norm, bool joined, view out[3])
 {
     call l = *linear, n = *norm;
@@ -97,7 +98,7 @@ int main(void)
     };
     err e = {{0}};
     start();
-    setenv("ABLATE_PRODUCT", "own", 1); /* with whose bits the kernel of both is compared */
+    setenv("ABLATE_PRODUCT", "own", 1); /* the kernel for both has the bits of our own product */
     CHECK_THAT(!product_open(&e), "%s", e.text);
     for (size_t i = 0; i < LENGTH(cases); i++) test_product_and_norm(&cases[i]);
     product_close();

@@ -1,9 +1,10 @@
-/* test_operations.c - every sample of an operation and its gradient (op_sample of tensor/graph/grad.h), in fp32 and
- * bf16: the CUDA backend against the CPU's. An operation without a CUDA kernel is refused by name. */
+/* test_operations.c - runs every operation's samples with their gradients (op_sample of tensor/graph/grad.h), in fp32
+ * and bf16, and compares the CUDA backend with the CPU's. An operation without a CUDA kernel is refused by name. */
 #include "graph/samples.h"
 #include "open_device.h"
 
-/* The first operation of the sample's tape that the device has no kernel for, as the CPU's tape has it; else NULL. */
+/* Returns the first operation on the sample's tape, as built for the CPU, that the device has no kernel for; else
+ * NULL. */
 static const char *without_kernel(const bool *on_tape, const backend *b)
 {
     for (int o = 0; o < OP_COUNT; o++)

@@ -4,7 +4,7 @@
 
 enum { TILE = 64, STEPS = 5, SLOTS = 4, VECTORS = 2 + SLOTS };
 
-/* Enough of a backend for a tape of elementwise operations, in device memory. */
+/* A minimal backend: runs tapes of elementwise operations in device memory. */
 static int copy_out(void *to, const void *from, size_t bytes, err *e)
 {
     return launched(gpu_copy_out(to, from, bytes), e);
@@ -79,7 +79,7 @@ static void lion(const given *u)
     move(u, change);
 }
 
-/* Every operation and function, other axes, numbers that are the same for all. */
+/* Uses every operation and function, other axes, and scalars. */
 static void everything(const given *u)
 {
     ab_ctx *c = u->c;
@@ -93,11 +93,11 @@ static void everything(const given *u)
     }
     ab_t least = t_binary(c, OP_MINIMUM, t_reshape(c, sum, (int64_t[4]){1, 1, 1, TILE}), u->slot[2]);
     ab_t less = t_binary(c, OP_LESS_THAN, u->p, t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){0.25}));
-    ab_t half = t_add_scalar(c, mul(u, u->lr, u->step), 0.5); /* belongs to the setup phase */
+    ab_t half = t_add_scalar(c, mul(u, u->lr, u->step), 0.5); /* a scalar, computed in the setup phase */
     ab_t repeated = t_broadcast_to(c, half, (int64_t[4]){1, 1, 1, TILE});
     t_assign(c, u->slot[0], quotient(u, least, add(u, t_map(c, u->p, AB_SQUARE), half)));
     t_assign(c, u->slot[1], t_binary(c, OP_SUB, half, mul(u, less, repeated)));
-    t_assign(c, u->slot[2], u->slot[3]); /* these two change places ... */
+    t_assign(c, u->slot[2], u->slot[3]); /* swaps slots 2 and 3, with the next statement */
     t_assign(c, u->slot[3],
              t_reshape(c, t_reshape(c, u->slot[2], (int64_t[4]){1, 1, TILE, 1}), (int64_t[4]){1, 1, 1, TILE}));
     t_assign(c, u->p, t_map(c, sum, AB_TANH));
@@ -109,7 +109,7 @@ static void same_value_twice(const given *u)
     t_assign(u->c, u->slot[0], v);
     t_assign(u->c, u->slot[1], t_broadcast_to(u->c, u->lr, (int64_t[4]){1, 1, 1, TILE}));
 }
-/* Keeps `many` numbers until the end. */
+/* Keeps `many` values alive until the end. */
 static void keeps(const given *u, int many)
 {
     ab_t v[64], sum = u->g;
@@ -117,7 +117,7 @@ static void keeps(const given *u, int many)
     for (int i = 0; i < many; i++) sum = add(u, sum, v[i]);
     t_assign(u->c, u->p, t_mul_scalar(u->c, sum, 0.01));
 }
-static void keeps_31(const given *u) { keeps(u, 31); } /* and the gradient: as many as there are registers */
+static void keeps_31(const given *u) { keeps(u, 31); } /* with the gradient as many values as there are registers */
 static void keeps_32(const given *u) { keeps(u, 32); }
 static void takes(const given *u, int many) /* operations */
 {
@@ -140,15 +140,17 @@ static void reads_scalars(const given *u, int many)
 }
 static void reads_32(const given *u) { reads_scalars(u, UPDATE_SCALARS); }
 static void reads_33(const given *u) { reads_scalars(u, UPDATE_SCALARS + 1); }
-static void sets_up(const given *u, int many) /* operations on the learning rate */
+static void sets_up(const given *u, int many) /* `many` operations on the learning rate */
 {
     ab_t x = u->lr;
     for (int i = 0; i < many; i++) x = i % 3 ? t_mul_scalar(u->c, x, 1.01) : t_map(u->c, x, AB_TANH);
     t_assign(u->c, u->p, add(u, u->p, x));
 }
 static void sets_up_24(const given *u) { sets_up(u, UPDATE_SETUP); }
-static void sets_up_25(const given *u) { sets_up(u, UPDATE_SETUP + 1); } /* by launches of their own */
-static void adagrad(const given *u)                                      /* a sum takes a square as it is rounded */
+/* one too many for the setup phase: launches of their own */
+static void sets_up_25(const given *u) { sets_up(u, UPDATE_SETUP + 1); }
+/* the sum adds the square as it was rounded */
+static void adagrad(const given *u)
 {
     ab_t v = add(u, u->slot[1], t_map(u->c, u->g, AB_SQUARE));
     t_assign(u->c, u->slot[1], v);
@@ -200,7 +202,7 @@ static int run_side(side *d, int64_t n, int step)
 #ifdef GPU_ON_CPU
     gpu_reversed = step % 2;
 #endif
-    bool graph = c->backend == &on_gpu && step == STEPS; /* launches only: a graph can have them */
+    bool graph = c->backend == &on_gpu && step == STEPS; /* a graph can hold launches only */
     if (graph) gpu_capture();
     int rc = c->backend->run_tiled(c, &t, &r);
     void *written = graph ? gpu_captured() : NULL;
@@ -223,7 +225,7 @@ static void check_shadow(const char *what, int64_t n, const view *values, const 
     free(found);
 }
 
-/* off: how far the device's vectors are from a multiple of 16 bytes [elements]. */
+/* off: distance of the device's vectors from a multiple of 16 bytes [elements]. */
 static void check_update(const char *name, update f, int64_t n, int64_t off, double tolerance)
 {
     side cpu, gpu;
@@ -234,7 +236,8 @@ static void check_update(const char *name, update f, int64_t n, int64_t off, dou
     CHECK_THAT(!bad, "%s: %s / %s", name, cpu.u.c->error.text, gpu.u.c->error.text);
     for (int i = 0; i < VECTORS; i++) {
         view v = randoms(tensor(F32, 1, 1, 1, n));
-        for (int64_t j = 0; i == 3 && j < n; j++) set(&v, j, fabs(get(&v, j))); /* Adam's second moment */
+        /* Adam's second moment is not negative */
+        for (int64_t j = 0; i == 3 && j < n; j++) set(&v, j, fabs(get(&v, j)));
         cpu.vector[i] = v.data;
         block[i] = gpu_alloc((size_t)(n + off) * 4);
         gpu.vector[i] = (float *)block[i] + off;
@@ -288,7 +291,7 @@ static void test_updates(void)
             check_update(all[i].name, all[i].f, lengths[j], 0, all[i].tolerance);
         check_update(all[i].name, all[i].f, 1100, 1, all[i].tolerance);
     }
-    check_update("adam", adam, 270001, 0, 2e-6); /* more than the blocks of one launch do at once */
+    check_update("adam", adam, 270001, 0, 2e-6); /* more elements than one launch has threads */
 }
 
 static void check_words(const char *name, update f, const char *words)
@@ -357,7 +360,7 @@ int main(void)
     test_updates();
     check_words("keeps 32", keeps_32, "the update: it keeps more than 32 numbers of an element at once");
 #ifdef GPU_ON_CPU
-    setenv("ABLATE_EMULATED_CAPABILITY", "89", 1); /* its blocks have 99 KiB of shared memory */
+    setenv("ABLATE_EMULATED_CAPABILITY", "89", 1); /* blocks of this capability have 99 KiB of shared memory */
     check_words("keeps 31 on 8.9", keeps_31, "the update: it keeps more than 24 numbers of an element at once");
     unsetenv("ABLATE_EMULATED_CAPABILITY");
 #endif

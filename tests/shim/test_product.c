@@ -1,6 +1,5 @@
-/* test_product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL of the CUDA backend against the CPU's, and the products
- * under them. Here our own kernels multiply; built for a GPU it is cuBLASLt, or our own ones with
- * ABLATE_PRODUCT=own. */
+/* test_product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL of the CUDA backend against the CPU's, and the products that
+ * they call. Here our own kernels multiply; on a GPU it is cuBLASLt, or our own with ABLATE_PRODUCT=own. */
 #include "tensor/cuda/product.h"
 #include "shim_test.h"
 
@@ -18,7 +17,7 @@ static void test_linear(dtype type, int64_t rows, int64_t n, int64_t k, int turn
     call c = {.op = OP_LINEAR, .n_in = 3, .n_out = 1, .a = {.LINEAR = {.transposed = turned, .relu = relu}}};
     c.in[0] = matrix(type, rows, k), c.in[1] = turned ? matrix(F32, n, k) : matrix(F32, k, n);
     c.in[2] = bias ? matrix(F32, 1, n) : none, c.out[0] = tensor(type, 1, 1, rows, n);
-    /* in bf16 our bias is rounded, the CPU's is not: at most 2 / 256 */
+    /* in bf16 the CUDA backend rounds the bias, the CPU does not: they differ by at most 2 / 256 */
     check_call(what, cpu_LINEAR, cuda_LINEAR, &c, type == F32 ? 1e-6 : bias && k < 16 ? 8e-3 : 1e-3);
     release_views(&c);
 }
@@ -32,9 +31,9 @@ static void test_linear_dx(dtype type, int64_t rows, int64_t n, int64_t k, int t
     call c = {.op = OP_LINEAR_DX, .n_in = 4, .n_out = 1, .a = {.LINEAR = {.transposed = turned}}};
     c.in[0] = matrix(type, rows, n), c.in[1] = turned ? matrix(F32, n, k) : matrix(F32, k, n);
     c.in[2] = base ? matrix(type, rows, k) : none;
-    c.in[3] = rng_below(&dice, 2) ? matrix(type, rows, k) : none; /* the output of a ReLU, half of it not > 0 */
+    c.in[3] = rng_below(&dice, 2) ? matrix(type, rows, k) : none; /* the output of a ReLU; half of it is not > 0 */
     c.out[0] = base == IN_PLACE ? c.in[2] : tensor(type, 1, 1, rows, k);
-    /* the CPU's chain begins with the base, so that a sum that nearly vanishes is rounded elsewhere */
+    /* the CPU's sum begins with the base, so a sum near 0 is rounded differently */
     check_call(what, cpu_LINEAR_DX, cuda_LINEAR_DX, &c, type == F32 ? base ? 1e-5 : 1e-6 : 1e-3);
     release_views(&c);
 }
@@ -52,7 +51,7 @@ static void test_linear_dw(dtype type, int64_t rows, int64_t n, int64_t k, int t
     release_views(&c);
 }
 
-/* Three of them at once, as views of all: rows and results of one behind those of the other. */
+/* Three products in one call, as views of all three: rows and results follow one another. */
 enum { TOGETHER = 3 };
 static call one_of(const call *all, int i)
 {
@@ -94,7 +93,7 @@ static void test_three_dw(dtype type, int64_t rows, int64_t n, int64_t k, int tu
     release_views(&c);
 }
 
-/* The three products of a vocabulary whose rows of logits have padding, which is neither read nor written. */
+/* The three products of a vocabulary whose rows of logits have padding, which must be neither read nor written. */
 static void test_padded(dtype type, int64_t rows, int64_t words, int64_t k, int64_t padding)
 {
     char what[3][80];
@@ -140,7 +139,7 @@ static void test_linears(void)
             }
 }
 
-/* The bits of a row are the same among any number of others. */
+/* A row has the same bits among any number of others. */
 static void test_exact(dtype type, int64_t n, int64_t k)
 {
     enum { ROWS = 150 };
@@ -172,7 +171,7 @@ static void test_exact(dtype type, int64_t n, int64_t k)
     free(x.data), free(w.data), free(b.data), free(y.data), free(z.data);
 }
 
-/* Weights that are parameters are taken from the copy in bf16 that is kept of them; others are cast at each call. */
+/* Weights that are parameters are read from a stored bf16 copy; others are cast at each call. */
 static void test_as_bf16(void)
 {
     enum { N = 40, AT = 16 };
@@ -191,7 +190,7 @@ static void test_as_bf16(void)
     for (int i = 1; i < 3; i++) c.in[i].data = gpu_copy_of(c.in[i].data, bytes_of_view(&c.in[i]));
     const void *cast[2];
     for (int i = 1; i < 3; i++) cast[i - 1] = cuda_as_bf16(&c, i, &e);
-    for (int i = 1; i < 3; i++) { /* both are there at once */
+    for (int i = 1; i < 3; i++) { /* both copies exist at once */
         const view *from = i == 1 ? &v : &b;
         uint16_t back[40];
         gpu_copy_out(back, cast[i - 1], (size_t)size_of(from) * 2);
@@ -251,9 +250,9 @@ static void test_matmuls(void)
     free(f.data), free(h.data);
 }
 
-/* ---- the product under them: rows apart from each other, alpha, beta, types, against sums in double ---- */
+/* ---- the product that they call: strided rows, alpha, beta, types, against sums in double ---- */
 
-/* Products of a batch do not depend on how many there are. */
+/* A product's bits do not depend on how many are in its batch. */
 static void test_exact_batch(int64_t among, int64_t m, int64_t n, int64_t k, int turn_a, int turn_b)
 {
     call c = {.op = OP_MATMUL, .n_in = 2, .n_out = 1, .a = {.MATMUL = {.transpose_a = turn_a, .transpose_b = turn_b}}};
@@ -270,7 +269,7 @@ static void test_strides(dtype type, dtype type_c, int exact)
     int turn_a = !exact && rng_below(&dice, 2), turn_b = (int)rng_below(&dice, 2);
     int64_t row_a = (turn_a ? M : K) + RELATIVE_POSITION, row_b = (turn_b ? K : N) + RELATIVE_POSITION,
             row_c = N + RELATIVE_POSITION, batch = exact ? 1 : BATCH;
-    /* batches do not begin at multiples of 16 bytes then */
+    /* with a distance of 1, matrices do not begin at multiples of 16 bytes */
     int64_t rows_a = turn_a ? K : M, apart = (int64_t)rng_below(&dice, 2);
     view a = matrix(type, rows_a * batch + 1, row_a), b = matrix(type, turn_b ? N : K, row_b),
          c = matrix(type_c, M * batch, row_c);

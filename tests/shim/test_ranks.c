@@ -1,8 +1,7 @@
-/* Ranks on the emulated GPU, over a libnccl.so.2 that carries messages between processes (standin_nccl.c): 1, 2 and 4
- * ranks agree to rounding at one global batch, the same ranks give the same bits whenever streams do their work,
- * buckets set out complete and before the backward pass is over, a rank that
- * is killed or silent is seen in words. On a real GPU, which NCCL gives to one rank alone: that rank, and the
- * buckets. */
+/* Ranks on the emulated GPU, over a libnccl.so.2 that sends between processes (standin_nccl.c). 1, 2 and 4 ranks agree
+ * but for rounding with equal global batches; runs with equal ranks give equal bits, whenever streams do their work;
+ * buckets are sent complete, and before the backward pass has ended; a killed or silent rank is reported. On a real
+ * GPU, where NCCL allows one rank only, just that rank and the buckets are tested. */
 #include "open_device.h"
 #include "test.h"
 #include "network/train/train.h"
@@ -16,21 +15,23 @@ enum { UPDATES = 4, BATCH_TOKENS = 64, MOST_VALUES = 1 << 16, MOST_RANKS = 4 };
 static const char *const small[][2] = {
     {"task", "sequence"},  {"layers", "1"},     {"d_model", "24"}, {"d_ff", "96"},         {"heads", "2"},
     {"warmup", "4"},       {"lr", "0.5"},       {"steps", "4"},    {"batch_tokens", "64"}, {"dropout", "0"},
-    {"precision", "fp32"}, {"optimizer", "sgd"}}; /* Adam makes full steps out of rounding errors */
+    {"precision", "fp32"}, {"optimizer", "sgd"}}; /* sgd, since Adam turns rounding errors into full steps */
 
 typedef struct {
     double losses[UPDATES], ppl;
     float values[MOST_VALUES];
     size_t total;
-    char words[256]; /* the failure's message */
+    char words[256]; /* message of the error, if any */
 } outcome;
 typedef struct {
     world *w;
-    int order;               /* gpu_when */
-    int ranks, dies, sleeps; /* this rank ends after its second update, or joins and sends nothing; 0: none does */
-    bool early;              /* the host waits for the GPU in the middle of a step, before it asks for losses */
+    int order; /* gpu_when */
+    /* dies: this rank ends after its second update; sleeps: it joins but sends nothing; 0: no rank does */
+    int ranks, dies, sleeps;
+    /* the host waits for the GPU in the middle of a step, not only when it reads the losses */
+    bool early;
     const char *folder;
-    outcome *of; /* [ranks], in shared memory */
+    outcome *of; /* [ranks], in memory shared with them */
 } job;
 
 static int steps(const job *j, model *m, const comm *c, int rank, outcome *o, err *e)
@@ -69,7 +70,7 @@ static void train(const job *j, int rank)
     model m;
     outcome *o = &j->of[rank];
     if (j->sleeps && rank == j->sleeps)
-        unsetenv("ABLATE_NCCL_TIMEOUT"); /* this rank waits for rank 0's id, however late */
+        unsetenv("ABLATE_NCCL_TIMEOUT"); /* this rank may wait for rank 0's id as long as it takes */
     const backend *on = open_device(&module, &e);
 #ifdef GPU_ON_CPU
     bool joins = j->ranks > 1;
@@ -79,7 +80,8 @@ static void train(const job *j, int rank)
     const comm *c = on && joins ? comm_join(ablate_nccl(), on, j->folder, j->ranks, &e) : NULL;
 #ifdef GPU_ON_CPU
     gpu_when = (gpu_timing)j->order;
-    if (j->sleeps) gpu_side_stuck = 1; /* where a GPU lets the host go on the emulation would wait */
+    /* makes the host wait for side streams by polling, as on a GPU; else the emulation would block */
+    if (j->sleeps) gpu_side_stuck = 1;
 #endif
     if (j->sleeps && rank == j->sleeps) sleep(60);
     int bad =
@@ -96,7 +98,7 @@ static void train(const job *j, int rank)
     _exit(e.text[0] != 0);
 }
 
-/* A process a rank, each with the place that mpirun would tell it. */
+/* Runs one process per rank, with the environment that mpirun would set. */
 static void run(const job *j)
 {
     char text[16];
@@ -110,7 +112,7 @@ static void run(const job *j)
     }
     for (int left = j->ranks, status; left; left--) {
         pid_t gone = waitpid(-1, &status, 0);
-        for (int r = 0; r < j->ranks && j->sleeps; r++) /* whoever started the ranks ends the rest */
+        for (int r = 0; r < j->ranks && j->sleeps; r++) /* ends the other ranks, as mpirun would */
             if (gone != pid[r]) kill(pid[r], SIGKILL);
     }
 }
@@ -149,7 +151,7 @@ static void check_agree(job *j, outcome *one)
     }
 }
 
-/* Also when the side streams do their work as late and as early as they may. */
+/* Runs with equal ranks give equal bits, also when side streams work as late or as early as possible. */
 static void check_same_bits(job *j)
 {
     static const char *const names[] = {"the same again", "side streams late", "side streams early"};
@@ -171,7 +173,7 @@ static void check_losses_of_ranks(job *j)
     CHECK_HAS(j->of[0].words, "another rank was lost: remote process exited");
     j->dies = 0, j->sleeps = 1;
     setenv("ABLATE_NCCL_TIMEOUT", "0.3", 1);
-    for (int early = 0; early < 2; early++) { /* the waiting rank can end, because its stream ends */
+    for (int early = 0; early < 2; early++) { /* early: the waiting rank waits for its stream, not for losses */
         j->early = early, run(j);
         CHECK_HAS(j->of[0].words, "no data from the other ranks for 0.3 s (ABLATE_NCCL_TIMEOUT)");
     }
@@ -187,7 +189,7 @@ static void check_losses_of_ranks(job *j)
 static struct {
     const params *p;
     float *sent;          /* each bucket's contents when its sum began */
-    size_t n, first_open; /* elements sent; those not written yet at the first one */
+    size_t n, first_open; /* n: elements sent; first_open: elements not written yet when the first bucket was sent */
 } seen;
 
 static int note(void *v, size_t n, dtype type, err *e)
@@ -204,7 +206,7 @@ static int note(void *v, size_t n, dtype type, err *e)
 static int nothing(err *e) { return (void)e, 0; }
 static const comm_module noting = {.name = "a test", .sum_begin = note, .progress = nothing, .sum_end = nothing};
 
-/* Three steps: kernel after kernel, while graphs are written, and from these. */
+/* Three steps: kernel after kernel, while graphs are captured, and from these graphs. */
 static void check_buckets(world *w)
 {
     const cuda_module *module;

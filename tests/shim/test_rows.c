@@ -28,7 +28,7 @@ static void test_norm(dtype type, int64_t rows, int64_t width, int way)
               .training = way != NOT_TRAINING};
     k.in[0] = x, k.in[1] = s, k.in[2] = gain, k.in[3] = random_rows(F32, 1, width);
     k.out[0] = like(&x), k.out[1] = s.data ? like(&x) : none, k.out[2] = tensor(F32, 1, 1, rows, 2);
-    /* one or two columns: 1 / sd may be anything up to 1000, and the normalised rows are noise */
+    /* with one or two columns 1 / sd may be up to 1000, so the normalised rows are mostly rounding errors */
     check_call(what, cpu_NORM, cuda_NORM, &k, width < 3 ? 1e-3 : 1e-5);
     release_views(&k);
 }
@@ -50,7 +50,7 @@ static void test_norm_back(dtype type, int64_t rows, int64_t width, int way)
     k.out[0] = like(&z), k.out[1] = way == WITHOUT_S ? none : like(&z);
     k.out[2] = tensor(F32, 1, 1, 1, width), k.out[3] = tensor(F32, 1, 1, 1, width);
     k.out[4] = rng_below(&dice, 2) ? tensor(F32, 1, 1, 1, width) : none;
-    /* in bf16 ds is rounded before it is summed: one number rounded the other way changes the sum */
+    /* in bf16 ds is rounded before it is summed: rounding one element the other way changes the sum */
     check_call(what, cpu_NORM_BACK, cuda_NORM_BACK, &k, type == BF16 && k.out[4].data ? 1e-3 : 1e-5);
     release_views(&k);
 }
@@ -66,7 +66,7 @@ static void test_norms(void)
                 test_norm(types[t], many[r], widths[w], way);
                 test_norm_back(types[t], many[r], widths[w], (way + 1) % WAYS);
             }
-    for (int way = 0; way < WAYS; way++) /* more rows than warps: each takes several */
+    for (int way = 0; way < WAYS; way++) /* more rows than warps, so that each warp processes several */
         for (size_t t = 0; t < 2; t++) {
             test_norm(types[t], 140, 23 + way % 2, way);
             test_norm_back(types[t], 140, 23 + way % 2, way);
@@ -119,7 +119,7 @@ static void test_sums(void)
 
 /* ---- embedding ---- */
 
-static view some_ids(int64_t rows, int64_t words) /* one id in five is -1 */
+static view some_ids(int64_t rows, int64_t words) /* random ids; one in five is -1 */
 {
     view id = ids_below(tensor(I32, 1, 1, 1, rows), words);
     for (int64_t i = 0; i < rows; i++)
@@ -127,7 +127,7 @@ static view some_ids(int64_t rows, int64_t words) /* one id in five is -1 */
     return id;
 }
 
-/* [2,rows]: rows in the order of their ids, those below 0 last; these ids. */
+/* Returns [2,rows]: row numbers in the order of their ids, those with id < 0 last; then these ids. */
 static view sorted_by(const view *ids)
 {
     int64_t rows = size_of(ids);
@@ -141,7 +141,7 @@ static view sorted_by(const view *ids)
     return v;
 }
 
-/* Defines EMBED_TOKENS with positions and dropout by its parts: the CPU has no kernel for it. */
+/* Computes EMBED_TOKENS with positions and dropout from other operations, since the CPU has no kernel for it. */
 static int embed_in_parts(const call *k, err *e)
 {
     const view *table = &k->in[0], *id = &k->in[1], *positions = &k->in[3], *place = &k->in[4];
@@ -200,7 +200,7 @@ static void test_embed(dtype type, int64_t rows, int64_t words, int64_t width)
     k.out[0] = tensor(type, 1, 1, rows, width);
     check_call(what, cpu_EMBED_TOKENS, cuda_EMBED_TOKENS, &k, 1e-6);
     release_views(&k);
-    for (int base = 0; base < 3; base++) { /* none, in place, elsewhere */
+    for (int base = 0; base < 3; base++) { /* gradient added to: nothing, its own output, another tensor */
         snprintf(what, sizeof what, "embed_back %s [%lld,%lld] of %lld words, base %d", dtype_name(type),
                  (long long)rows, (long long)width, (long long)words, base);
         call b = {.op = OP_EMBED_TOKENS_BACK, .n_in = 4, .n_out = 1, .a = {.EMBED_TOKENS = {.scale = 1.5}}};
@@ -216,7 +216,7 @@ static void test_embed(dtype type, int64_t rows, int64_t words, int64_t width)
 /* ---- cross-entropy ---- */
 
 enum { NO_GRADIENT, IN_PLACE, ELSEWHERE };
-/* Padding behind a row of an odd vocabulary is neither read nor written. */
+/* The padding behind a row of an odd vocabulary must be neither read nor written. */
 static void test_ce_padded(dtype type, int64_t rows, int64_t words, int64_t padding)
 {
     char what[160];
@@ -251,8 +251,7 @@ static void test_ce(dtype type, int64_t rows, int64_t words, double smoothing, i
     k.in[0] = x, k.in[1] = some_ids(rows, words), k.in[2] = randoms_in(tensor(F32, 1, 1, 1, 1), 0.5, 1);
     k.out[0] = tensor(F32, 1, 1, rows, 2);
     k.out[1] = gradient == IN_PLACE ? x : gradient == ELSEWHERE ? like(&x) : none;
-    /* a bf16 gradient is rounded from F32 sums in another order; probabilities near the rounding of 1/V on all differ
-     * by that */
+    /* a bf16 gradient is rounded from F32 sums in another order; probabilities near 1/V may differ by that rounding */
     check_call(what, cpu_CE, cuda_CE, &k, 1e-5);
     release_views(&k);
 }
@@ -260,14 +259,15 @@ static void test_ce(dtype type, int64_t rows, int64_t words, double smoothing, i
 static void test_losses(void)
 {
     static const int64_t words[] = {2, 5, 8, 37, 1000, 1001, 2051, 8200};
-    /* 48 KiB of shared memory with what the kernel has besides: first, for larger ones lift its limit on a GPU */
+    /* Exactly 48 KiB of shared memory, with the kernel's own. These run first: wider rows raise the kernel's limit on a
+     * GPU. */
     test_ce(F32, 1, 12250, 0.1, 0, IN_PLACE, 2);
     test_ce(BF16, 1, 24500, 0.1, 0, IN_PLACE, 2);
     for (size_t t = 0; t < 2; t++)
         for (size_t w = 0; w < LENGTH(words); w++)
             for (int gradient = NO_GRADIENT; gradient <= ELSEWHERE; gradient++)
                 test_ce(types[t], 7, words[w], gradient ? 0.1 : 0, (int)(w % 2), gradient, w % 3 ? 2 : 60);
-    for (int others = 0; others < 2; others++) { /* too wide for shared memory: F32 and BF16 */
+    for (int others = 0; others < 2; others++) { /* rows too wide for shared memory, F32 and BF16 */
         test_ce(F32, 2, 30001, 0.1, others, IN_PLACE, 8);
         test_ce(BF16, 3, 50001 + others, 0.1, others, IN_PLACE, 8);
     }
@@ -290,7 +290,7 @@ static void run(const char *what, kernel gpu, const call *k)
     CHECK_THAT(!gpu(k, &e), "%s: %s", what, e.text);
 }
 
-/* Ids that the table does not have are seen on the device only: NaN. */
+/* Ids outside of the table are noticed on the device only: the result is NaN. */
 static void test_strange_ids(void)
 {
     enum { WIDTH = 9 };
@@ -330,7 +330,7 @@ static void test_strange_ids(void)
     gpu_release(d_id), gpu_release(d_table), gpu_release(d_y), gpu_release(d_loss), gpu_release(d_norm);
 }
 
-/* Rows that begin between two multiples of 16 bytes take the slower path to the same bits. */
+/* Rows that do not begin at multiples of 16 bytes take a slower path to the same bits. */
 static void test_unaligned(void)
 {
     enum { ROWS = 11, WIDTH = 40, N = ROWS * WIDTH };
@@ -342,7 +342,7 @@ static void test_unaligned(void)
     float *dgain = gpu_alloc(4 * WIDTH), *dbias = gpu_alloc(4 * WIDTH);
     void *target = gpu_copy_of(id.data, bytes_of_view(&id));
     uint16_t back[2][5][N];
-    for (int off = 0; off < 2; off++) { /* bytes: 0 and 6 */
+    for (int off = 0; off < 2; off++) { /* distances of 0 and 6 bytes */
         char *at[4] = {dx + 6 * off, ds + 6 * off, y + 6 * off, z + 6 * off};
         gpu_copy_in(at[0], x.data, 2 * N);
         gpu_copy_in(at[1], s.data, 2 * N);

@@ -1,6 +1,6 @@
-/* test_score.c - ATTEND_PROGRAM, ATTEND_PROGRAM_BACK and ATTEND_PROGRAM_STEP: scores that go through programs, with
- * gradients into leaves of every shape, into numbers that are gathered by distance and through weights that are summed
- * by it; windows; as many values at once as a program may have. */
+/* test_score.c - ATTEND_PROGRAM, ATTEND_PROGRAM_BACK and ATTEND_PROGRAM_STEP: attention whose scores go through
+ * programs. Gradients of leaves of every shape, of tables gathered by distance, and of vectors weighted and summed by
+ * distance; windows; programs with the largest allowed number of live values. */
 #include "tensor/cuda/compiled.h"
 #include "tensor/cuda/score_program.h"
 #include "tensor/graph/score.h"
@@ -17,14 +17,14 @@ typedef struct {
     int64_t sentences, tq, tk;
 } sizes;
 
-/* ---- programs: each writes t on a draft; leaves: their axes, where B, H, Q, K stand for a batch's ---- */
+/* ---- programs: each writes operations to a draft; axes B, H, Q, K of a leaf stand for the batch's ---- */
 
 enum { B = -1, H = -3, Q = -4, K = -5, N = -6 };
 typedef struct {
     const char *name;
     ab_t (*write)(ab_ctx *c, ab_t s, const ab_t *leaf);
-    int64_t leaf[SCORE_LEAVES][4]; /* axes; all 0: no more leaves */
-    bool constant[SCORE_LEAVES];   /* no gradient is wanted */
+    int64_t leaf[SCORE_LEAVES][4]; /* axes of each leaf; all 0: no more leaves */
+    bool constant[SCORE_LEAVES];   /* the leaf needs no gradient */
     bool counts;
     double (*fill[SCORE_LEAVES])(int64_t query, int64_t key); /* NULL: random */
 } score_case;
@@ -50,12 +50,12 @@ static ab_t two_gathered(ab_ctx *c, ab_t s, const ab_t *l)
 {
     return t_binary(c, OP_ADD, t_binary(c, OP_MUL, s, l[1]), l[0]);
 }
-/* Hidden where the distance is over the limit. */
+/* Hides pairs whose distance exceeds the limit. */
 static ab_t within(ab_ctx *c, ab_t s, const ab_t *l)
 {
     return t_binary(c, OP_ADD, s, t_binary(c, OP_MUL, t_binary(c, OP_LESS_THAN, l[1], t_map(c, l[0], AB_ABS)), l[2]));
 }
-/* Values that are all alive at once, then their sum. */
+/* Computes values that are all alive at once, then their sum. */
 static ab_t many_values(ab_ctx *c, ab_t s, const ab_t *l)
 {
     enum { MANY = 8 };
@@ -66,7 +66,7 @@ static ab_t many_values(ab_ctx *c, ab_t s, const ab_t *l)
     return t_mul_scalar(c, y, 1.0 / MANY);
 }
 static double apart(int64_t i, int64_t j) { return (double)(j - i); }
-/* no query of a short sentence sees anything */
+/* queries of a short sentence see no key */
 static double later_only(int64_t i, int64_t j) { return (double)(j - i - 20); }
 static double five(int64_t i, int64_t j) { return (void)i, (void)j, 5; }
 static double hide(int64_t i, int64_t j) { return (void)i, (void)j, -1e9; }
@@ -111,7 +111,7 @@ static view leaf_of(const score_case *s, int k, const sizes *z)
     return v;
 }
 
-/* Without the operations of gathering: the kernel does that. */
+/* Compiles the program without operations that gather: the kernel does that. */
 static score_program *program_of(const score_case *s, ab_ctx *c)
 {
     score_draft d;
@@ -155,9 +155,9 @@ static view rows_with_dummies(dtype type, int64_t rows, int64_t dummies, int64_t
 }
 static view nothing(void) { return (view){.type = F32, .param = -1}; }
 
-/* ---- programs that are written out ---- */
+/* ---- programs compiled to code ---- */
 
-/* The call by the interpreter and by the program written out: the same bits. */
+/* The interpreter and the compiled program give the same bits. */
 static void check_written(const char *what, kernel on_gpu, const call *k)
 {
     check_block b[MAX_IN + MAX_OUT] = {{0}};
@@ -189,7 +189,7 @@ static void check_written(const char *what, kernel on_gpu, const call *k)
     }
 }
 
-/* how many passes check_case also compares with the program written out: 1 forward, 2 backward too */
+/* check_case also compares compiled programs with the interpreter: 0 never, 1 forward, 2 forward and backward */
 static int written;
 
 static void check_case(dtype type, const score_case *s, const setting *how)
@@ -262,9 +262,9 @@ static void check_case(dtype type, const score_case *s, const setting *how)
         back.o.ATTEND_PROGRAM_BACK.d_leaf[i] = f->d_leaf[i] >= 0 ? tensor(F32, d[0], d[1], d[2], d[3]) : nothing();
     }
     strncat(name, ", backward", sizeof name - strlen(name) - 1);
-    /* bf16: a query's sum of dy y is of a rounded y. Its error, 2^-9 / sqrt(3) of |dy y| as a vector, is in all pairs
-     * of the query, and sums over queries
-     * that nearly cancel, as a head's number is, keep it: 5e-4 of 0.045 was found. */
+    /* In bf16 a query's sum of dy y uses a rounded y. Its error, 2^-9 / sqrt(3) of |dy y|, is the same for all pairs of
+     * the query. It remains in sums over queries that nearly cancel, as those of a number per head do: 5e-4 of 0.045
+     * was found. */
     check_call(name, cpu_ATTEND_PROGRAM_BACK, cuda_ATTEND_PROGRAM_BACK, &back,
                type == F32                        ? 3e-5
                : s->leaf[0][0] && !s->constant[0] ? 2e-2
@@ -274,7 +274,7 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     tape_free(c);
 }
 
-/* Row r of a step has position `time`; its past lies in the caches of other rows. */
+/* Row r of a step is at position `time`; its past lies in the caches of other rows. */
 static void check_step(dtype type, const score_case *s, int64_t d, int32_t time)
 {
     enum { ROWS = 5, CAPACITY = 40 };
@@ -314,7 +314,7 @@ static void check_step(dtype type, const score_case *s, int64_t d, int32_t time)
     tape_free(c);
 }
 
-/* Written out, compiled once and kept; and compiled for a GPU where NVRTC is, which needs none. */
+/* Programs are compiled once and kept. If NVRTC is installed, it compiles them for a GPU, which needs no GPU. */
 static void check_compiled(bool all)
 {
     static const setting wide = {"written, wide", 72, 0, true, true, 0.1, 2, {19, 3}, {0}};
@@ -353,7 +353,7 @@ static void check_compiled(bool all)
         return;
     }
 #ifndef GPU_ON_CPU
-    setenv("ABLATE_KERNELS", "", 1); /* none is kept from an earlier test */
+    setenv("ABLATE_KERNELS", "", 1); /* no file of an earlier test is used */
     written = 2;
     for (size_t i = 0; i < LENGTH(cases); i += 4) check_case(BF16, &cases[i], i % 8 ? &wide : &one);
     written = 0;
@@ -381,7 +381,7 @@ static void check_compiled(bool all)
     (void)one, (void)wide;
 }
 
-/* Instructions of an opcode in a cubin's section: the low bits of every second word of 64. */
+/* Counts an opcode in a cubin's section: it is in the low bits of every second word of 64 bits. */
 static int count_opcode(const str *image, const char *section, uint64_t opcode)
 {
     Elf64_Ehdr head;
@@ -400,11 +400,12 @@ static int count_opcode(const str *image, const char *section, uint64_t opcode)
     return n;
 }
 
-/* NVRTC contracts no multiplication with an addition. */
+/* NVRTC must not contract a multiplication and an addition. */
 static void check_contraction(void)
 {
     static const char source[] = "extern \"C\" __global__ void f(float *x) { x[0] = x[0] * x[1] + x[2]; }\n";
-    enum { FMUL = 0x020, FADD = 0x021, FFMA = 0x023 }; /* opcodes of compute capability 9.0, for any operands */
+    /* opcodes of compute capability 9.0, for all kinds of operands */
+    enum { FMUL = 0x020, FADD = 0x021, FFMA = 0x023 };
     str image = {0}, name = {0};
     err e = {{0}};
     if (!kernel_compiler_found(&e)) return;
@@ -416,7 +417,8 @@ static void check_contraction(void)
     str_free(&image), str_free(&name);
 }
 
-/* Checks the messages for a missing compiler and for an unknown value of ABLATE_SCORE; before a compiler is loaded. */
+/* Checks the messages for a missing compiler and for an unknown value of ABLATE_SCORE. Must run before a compiler is
+ * loaded. */
 static void check_words(void)
 {
     static const char *const settings[][3] = {
@@ -444,7 +446,7 @@ int main(void)
 {
     start();
     check_words();
-    setenv("ABLATE_SCORE", "interpreted", 1); /* a compilation takes seconds: some cases, below */
+    setenv("ABLATE_SCORE", "interpreted", 1); /* compiling takes seconds, so only some cases below are compiled */
     static const setting settings[] = {
         {"self", 16, 0, true, false, 0, 6, {1, 15, 16, 37, 0, 3}, {0}},
         {"causal, dropout", 32, 8, true, true, 0.3, 5, {40, 17, 0, 2, 33}, {0}},
@@ -455,7 +457,8 @@ int main(void)
     enum { SETTINGS = sizeof settings / sizeof *settings };
     bool all = test_long();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (size_t j = 0; j < SETTINGS; j++) { /* each in one setting, some in bf16 too; in `ablate test --all` more */
+        /* each case in one setting, half of them in bf16 too; `ablate test --all` draws more */
+        for (size_t j = 0; j < SETTINGS; j++) {
             bool drawn = all && test_drawn(i * SETTINGS + j, 10);
             if (drawn || i % SETTINGS == j) check_case(F32, &cases[i], &settings[j]);
             if (drawn || (i % 2 && (i + 1) % SETTINGS == j)) check_case(BF16, &cases[i], &settings[j]);

@@ -1,6 +1,6 @@
-/* test_select.c - a step of beam search on the device. The likeliest tokens of many rows against select_best of
- * decode/select.h, row by row: the same ids and logits, ties and masks and all, and the log of the sum. Those of a
- * sentence merged against a search through all of them. Where rows go on. */
+/* test_select.c - beam search's choice on the device. The likeliest tokens of many rows equal those of select_best
+ * (decode/select.h), row by row: ids, logits and the log of the sum, with ties and masks. Merging a sentence's rows
+ * gives what a search through all of them gives. Rows' pasts follow their parents. */
 #include "tensor/cuda/select.h"
 #include "tensor/cuda/runtime.h"
 #include "network/decode/select.h"
@@ -11,7 +11,7 @@ typedef struct {
     int64_t rows, v;
     int k;
     bool ties, masked;
-    int shift; /* the logits begin this many numbers behind a multiple of 16 bytes */
+    int shift; /* distance of the logits from a multiple of 16 bytes [elements] */
 } setting;
 
 static void check_row(const char *name, dtype type, const setting *s, int64_t r, const view *logits,
@@ -31,7 +31,7 @@ static void check_row(const char *name, dtype type, const setting *s, int64_t r,
     CHECK_THAT(same, "%s, row %lld, log of the sum: found %.9g, expected %.9g", name, (long long)r, found_sum, sum);
 }
 
-/* Bytes as bits, the lines in another order than the rows. */
+/* Packs bytes into bits, with the lines of the mask in another order than the rows. */
 static choosing masks_of(const setting *s, const uint8_t *allowed)
 {
     int64_t words = (s->v + 31) / 32, n = s->rows * words;
@@ -110,11 +110,11 @@ static void check_odd_rows(dtype type)
     view x = tensor(type, 1, 1, ODD, V);
     for (int64_t i = 0; i < ODD * V; i++) set(&x, i, -INFINITY);
     set(&x, 0 * V + 70, 3);
-    /* count, but are never chosen */
+    /* PAD and BOS count in the sum, but are never chosen */
     set(&x, 1 * V + 70, 3), set(&x, 1 * V + VOCAB_PAD, 9), set(&x, 1 * V + VOCAB_BOS, 9);
     for (int64_t i = 0; i < V; i++)
         set(&x, 3 * V + i, i % 2 ? 0. : -0.), set(&x, 4 * V + i, -1e30), set(&x, 5 * V + i, (double)i * 100);
-    /* all of the best in few threads' parts */
+    /* all of the best lie in a few threads' share */
     for (int64_t i = 0; i < 20; i++) set(&x, 6 * V + 8 * i, (double)(i + 1));
     check_rows(type == F32 ? "odd rows, fp32" : "odd rows, bf16", type, &s, &x, NULL);
     set(&x, 2 * V + 80, NAN);
@@ -134,7 +134,7 @@ static void check_odd_rows(dtype type)
 
 enum { BEAM = 5, WANTED = 2 * BEAM, SENTENCES = 9, V = 300, ROWS = BEAM * SENTENCES };
 
-/* The next of a sentence's choices, as search.c takes them. */
+/* Returns the next-best continuation of a sentence, chosen as search.c chooses. */
 static continuation next_of(const double *log_prob, const gpu_choice *best, const double *log_sum, int *taken)
 {
     continuation most = {-INFINITY, -1, -1};
@@ -148,8 +148,8 @@ static continuation next_of(const double *log_prob, const gpu_choice *best, cons
     return most;
 }
 
-/* All rows of the last sentences are alike, so that their sums are equal. Sentence 0 has no hypothesis, 1 has one; row
- * 3 of sentence 2 may continue with three tokens only; a logit of sentence 3 is NaN. */
+/* All rows of the last sentences are equal, so that their sums are equal. Sentence 0 has no hypothesis, sentence 1 has
+ * one; row 3 of sentence 2 may continue with three tokens only; one logit of sentence 3 is NaN. */
 static void check_merging(dtype type)
 {
     const int32_t never[2] = {VOCAB_PAD, VOCAB_BOS};
@@ -165,7 +165,7 @@ static void check_merging(dtype type)
     }
     for (int64_t i = 4; i < V - 3; i++) set(&logits, (2 * BEAM + 3) * V + i, -INFINITY);
     set(&logits, (3 * BEAM + 1) * V + 17, NAN);
-    uint32_t mask[(V + 31) / 32] = {[1] = 0xf0, [9] = 1 << 8}; /* the last row's: ids 36 to 39 and 296 */
+    uint32_t mask[(V + 31) / 32] = {[1] = 0xf0, [9] = 1 << 8}; /* mask of the last row: ids 36 to 39 and 296 */
     int32_t line_of[ROWS];
     for (int r = 0; r < ROWS; r++) line_of[r] = r == ROWS - 1 ? 0 : -1;
     gpu_choice *best = gpu_alloc(ROWS * WANTED * sizeof *best), found_best[ROWS * WANTED];
@@ -210,7 +210,7 @@ static void check_merging(dtype type)
     free(logits.data);
 }
 
-/* Every row has its parent's past, then the parent; nothing behind that. */
+/* Every row gets its parent's past up to STEP, then the parent's number, and 0 behind that. */
 static void check_following(void)
 {
     enum { CAPACITY = 37, STEP = 20 };
@@ -232,7 +232,7 @@ static void check_following(void)
     gpu_release(device_from), gpu_release(to), gpu_release(copy);
 }
 
-/* Entries written before rows follow are followed, later ones are not, and rows follow one another. */
+/* gpu_follow uses entries written before it, but not later ones; it can follow rows that have followed. */
 static void check_order_of_following(void)
 {
     enum { ROWS_OF_ALL = 4, CAPACITY = 3 };
@@ -257,7 +257,7 @@ static void check_order_of_following(void)
 }
 
 #ifdef GPU_ON_CPU
-/* Rows that have followed do not split later uploads, whatever their places: two uploads are one launch. */
+/* Rows that have followed do not split later uploads, wherever they lie: two uploads are one launch. */
 static void check_launches_after_following(void)
 {
     enum { N = 24 };

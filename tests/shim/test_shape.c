@@ -1,9 +1,9 @@
-/* test_shape.c - axes, ids and tables, heads and decoding's states of the CUDA backend against the CPU's. */
+/* test_shape.c - operations on axes, ids and tables, heads and caches of the CUDA backend against the CPU's. */
 #include "shim_test.h"
 #include "tensor/cuda/services.h"
 
 static view tensor_of(dtype t, const int64_t d[4]) { return tensor(t, d[0], d[1], d[2], d[3]); }
-static view at(view v, void *device) /* v with its data in device memory */
+static view at(view v, void *device) /* v, with its data at `device` */
 {
     v.data = device;
     return v;
@@ -84,7 +84,7 @@ static void check_rows(dtype t, int64_t rows, int64_t width, int64_t n)
           tensor(t, 1, 1, n, width), 0);
 }
 
-/* `most`: ids are below it, so that some are frequent. */
+/* ids are below `most`: if it is small, ids repeat often */
 static void check_rows_back(int64_t rows, int64_t width, int64_t n, int64_t most)
 {
     char what[128];
@@ -111,7 +111,7 @@ static void test_rows(void)
     check_rows_back(70000, 2, 600, 70000);
 }
 
-/* Rows sorted by id, stable, ids out of range last; against a plain loop. */
+/* Compares gpu_rows_by_id with a plain loop: rows sorted by id, stable, ids out of range last. */
 static void check_order(int64_t n, int64_t rows, bool some_outside)
 {
     int32_t *id = xmalloc((size_t)n * 4 + 4), *order = xmalloc((size_t)n * 4 + 4), *key = xmalloc((size_t)n * 4 + 4);
@@ -150,7 +150,7 @@ static void test_order(void)
 #endif
 }
 
-/* The gradient of an embedding: bf16 rows, a factor, onto what is there, ids out of range left out. */
+/* Adds an embedding's gradient, from bf16 rows times a factor, to what the table holds; ignores ids out of range. */
 static void test_sum_onto(void)
 {
     enum { T = 150, ROWS = 12, D = 9 };
@@ -223,7 +223,7 @@ static void check_top_k(int64_t lines, int64_t n, int64_t k, bool odd)
 {
     for (int smallest = 0; smallest < 2; smallest++) {
         view x = randoms(tensor(F32, 1, 2, lines, n)), y = randoms_in(tensor(F32, 1, 2, lines, n), -9, 9);
-        for (int64_t i = 0; i < size_of(&x) && odd; i++) { /* equal numbers, and NaN */
+        for (int64_t i = 0; i < size_of(&x) && odd; i++) { /* equal elements, infinities and NaN */
             double v = (double)rng_below(&dice, 6);
             set(&x, i, v == 5 ? NAN : v == 4 ? -INFINITY : v);
         }
@@ -254,7 +254,7 @@ static void check_mask(int64_t batch, int64_t heads, int64_t n_q, int64_t n_k, b
              causal ? " causal" : "");
     view s = randoms(tensor(F32, batch, heads, n_q, n_k)), q = ids_below(tensor(I32, 1, 1, 1, n_q), n_q + 1),
          k = tensor(I32, 1, 1, 1, n_k);
-    view len = ids_below(tensor(I32, 1, 1, 1, batch), n_k + 2); /* none, all, and one more than there are */
+    view len = ids_below(tensor(I32, 1, 1, 1, batch), n_k + 2); /* lengths: 0, partial, all keys, and one more */
     for (int64_t i = 0; i < n_k; i++) set(&k, i, (double)i);
     check(what, OP_MASK, cpu_MASK, cuda_MASK, (attr){.MASK = {.causal = causal}}, 4, (view[]){s, q, k, len},
           tensor(F32, batch, heads, n_q, n_k), 0);
@@ -272,7 +272,7 @@ static void test_ids(void)
     for (int causal = 0; causal < 2; causal++)
         check_mask(3, 2, 5, 7, causal), check_mask(4, 1, 8, 12, causal), check_mask(1, 3, 1, 33, causal),
             check_mask(0, 3, 2, 3, causal);
-    float found[4]; /* ids out of range are loud */
+    float found[4]; /* ids out of range give NaN */
     void *x = gpu_copy_of((float[]){1, 2}, 8), *ids = gpu_copy_of((int32_t[]){1, -1, 2, 0}, 16), *y = gpu_alloc(16);
     view numbers = {.data = x, .dim = {1, 1, 1, 2}, .type = F32, .param = -1}, four = {ids, {1, 1, 1, 4}, I32, -1},
          chosen = {y, {1, 1, 1, 4}, F32, -1}, rows = {x, {1, 1, 2, 1}, F32, -1};

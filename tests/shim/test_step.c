@@ -1,5 +1,5 @@
-/* test_step.c - ATTEND_STEP: several steps in a row over one cache, rows that go back to other rows' pasts, at the
- * first and the last position, for heads of every width; and a step that the cache has no room for. */
+/* test_step.c - ATTEND_STEP: several steps with one cache, rows that continue other rows' pasts, the first and the last
+ * position, heads of every width; and a step for which the cache is full. */
 #include "shim_test.h"
 
 typedef struct {
@@ -36,7 +36,7 @@ static void check_setting(dtype type, const setting *s)
     }
 }
 
-/* A row's bits are its own, however many rows there are (batch_invariant). */
+/* With batch_invariant, a row has the same bits however many rows there are. */
 static void check_company(dtype type)
 {
     enum { MANY = 40, HEADS = 2, WIDTH = HEADS * 16, CAPACITY = 40 };
@@ -68,7 +68,7 @@ static void check_company(dtype type)
     free(cache.data), free(qkv.data), free(ancestors.data), free(y.data), free(time.data);
 }
 
-/* The device alone knows the time: a wrong one must show, and leave the cache alone. */
+/* Only the device knows the position: a wrong one must give NaN and leave the cache alone. */
 static void check_no_room(int32_t wrong)
 {
     enum { WIDTH = 16 };

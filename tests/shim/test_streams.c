@@ -1,5 +1,5 @@
-/* test_streams.c - the streams, events and graphs of the emulated GPU: a wait that is missing gives other results in
- * one of its orders, and side streams share nothing that kernels write. */
+/* test_streams.c - streams, events and graphs of the emulated GPU: a missing wait changes results in one of its orders,
+ * and side streams share no memory that kernels write. */
 #include "tensor/cuda/ops.h"
 #include "open_device.h"
 #include "test.h"
@@ -16,7 +16,8 @@ static void in_order(gpu_timing order)
     gpu_when = order;
 }
 
-/* y = x beside x = 0, which waits for it or does not; then y is read. */
+/* Copies x to y on a side stream while x = 0 on the main one, with or without a wait; returns whether y got the old
+ * x. */
 static bool copied_before_zeroed(gpu_timing order, bool waits, bool from_graph)
 {
     float ones[N], found[N];
@@ -54,7 +55,7 @@ static void check_streams(void)
         }
 }
 
-/* The stream's work is not done before something waits for it: a side stream that began too early would not see it. */
+/* The main stream's work is done when something waits for it: without a wait, a side stream would not see it. */
 static void check_early(void)
 {
     float one = 1, found = 0;
@@ -93,7 +94,7 @@ static void check_graphs_joined(void)
 }
 #endif
 
-/* Two streams may run at the same time, so they share nothing that kernels write. */
+/* Two streams may run at the same time, so they must not share memory that kernels write. */
 static void check_own_memory(void)
 {
     void *stream = gpu_stream(), *scratch = gpu_scratch(SCRATCH_SUMS, 1000),

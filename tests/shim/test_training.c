@@ -1,7 +1,7 @@
-/* Whole training steps on the CUDA backend against the CPU's: the same losses, the same parameters after each update,
- * dev perplexity and decoded outputs, for several kinds of attention and positions, with dropout. Two runs on the
- * device are equal bit for bit. Where all values are packed rows, one graph serves all batches. Generated updates of
- * every elementwise optimizer have the interpreter's bits. */
+/* Whole training steps on the CUDA backend against the CPU's: losses, parameters after each update, dev perplexity and
+ * decoded outputs, for several attentions and positions, with dropout. Two runs on the device are equal bit for bit. If
+ * all values are packed rows, one graph serves all batches. Generated updates of every elementwise optimizer have the
+ * interpreter's bits. */
 #include "tensor/cpu/cpu.h"
 #include "network/decode/beam.h"
 #include "network/decode/sample.h"
@@ -12,7 +12,7 @@
 #include "world.h"
 
 typedef struct {
-    const char *attention, *position, *more, *value; /* one setting more */
+    const char *attention, *position, *more, *value; /* `more` is set to `value` */
 } variant;
 static const variant variants[] = {
     {"scaled_dot", "sinusoid", "clip_norm", "0.5"},
@@ -55,8 +55,8 @@ static void outcome_free(outcome *o)
     free(o->out);
 }
 
-static bool alone;        /* models are decoders alone, which leave a batch's sources */
-static int64_t spare_ids; /* ids of the vocabulary beyond the data's */
+static bool alone;        /* the model has a decoder only, which ignores a batch's sources */
+static int64_t spare_ids; /* number of ids that the data do not use */
 
 /* Largest relative differences from the CPU. On a GPU products are cuBLASLt's, which adds in another order than our
  * kernels; the emulated GPU must meet tighter bounds. Both print the differences found. */
@@ -68,7 +68,7 @@ static const double loss_apart[2] = {1e-4, 3e-2}, values_apart[2] = {3e-2, 2e-1}
 enum { NEAR_TIES = 1 };
 #endif
 
-/* A decoder alone writes on by itself. */
+/* A model with a decoder only continues a text. */
 static int write_text(model *m, outcome *o, err *e)
 {
     id_list text = {0};
@@ -77,9 +77,9 @@ static int write_text(model *m, outcome *o, err *e)
     return bad;
 }
 
-/* A bias of keys adds the same number to all scores of a query, so the softmax does not see it: its true gradient is
- * zero, and Adam makes steps of full size out of rounding errors. Unless positions turn the keys, such biases are not
- * compared with the CPU's; their bits in two runs are. */
+/* A bias of keys adds the same number to all scores of a query, so the softmax cancels it: its true gradient is zero,
+ * and Adam makes full steps out of rounding errors. Unless positions rotate the keys, such biases are not compared with
+ * the CPU's, but their bits of two runs are. */
 static void leave_out_key_biases(const model *m, float *values)
 {
     for (size_t i = 0; i < m->params.n && m->position && !m->position->iface.position.rotate; i++) {
@@ -90,7 +90,7 @@ static void leave_out_key_biases(const model *m, float *values)
     }
 }
 
-/* Two batches an update, then perplexity and beam search. */
+/* Trains with two batches per update, then measures perplexity and runs beam search. */
 static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
 {
     model m;
@@ -141,7 +141,7 @@ static int train(world *w, dtype compute, const backend *on, outcome *o, err *e)
     return bad || !v ? -1 : 0;
 }
 
-/* Length of the difference over that of the values. */
+/* The norm of the difference divided by the norm of a's values. */
 static double apart(const outcome *a, const outcome *b)
 {
     double sum = 0, size = 0;
@@ -179,7 +179,8 @@ static void compare(world *w, const variant *v, dtype compute, const backend *de
     outcome cpu, gpu, again;
     err e = {0};
     printf("%s %s %s = %s, %s\n", v->attention, v->position, v->more, v->value, dtype_name(compute));
-    backend alike = cpu_backend; /* fuses the same operations as the device, on which dropout's places depend */
+    /* a CPU that fuses the operations that the device fuses, since dropout's masks depend on that */
+    backend alike = cpu_backend;
     alike.takes_tables = device->takes_tables;
     if (!device->kernels[OP_ROTATE]) alike.kernels[OP_ROTATE] = NULL;
     int bad = train(w, compute, &alike, &cpu, &e);
@@ -228,7 +229,7 @@ static int64_t products_made(const backend *device)
 }
 
 typedef struct {
-    int64_t fewest, most, shortest, longest; /* sentences of a batch; its longest target */
+    int64_t fewest, most, shortest, longest; /* number of sentences in a batch; longest target in a batch */
 } sizes;
 
 static void note_sizes(sizes *s, const batch *b)
@@ -239,7 +240,7 @@ static void note_sizes(sizes *s, const batch *b)
     if (b->tgt_longest > s->longest) s->longest = b->tgt_longest;
 }
 
-/* Gradients of batches that differ, each twice, so that every tape becomes a graph. */
+/* Computes gradients of n different batches, each twice, so that every tape becomes a graph. */
 static sizes all_twice(train_step *s, batcher *batches, int n, err *e)
 {
     sizes z = {0};
@@ -255,7 +256,8 @@ static sizes all_twice(train_step *s, batcher *batches, int n, err *e)
     return z;
 }
 
-/* Perplexity's batches differ as well, and none comes twice. one: a graph serves all; else two batches are enough. */
+/* Counts graphs. Perplexity's batches differ too, and each occurs once. one: a single graph must serve all batches;
+ * else two batches are enough. */
 static void check_graphs(world *w, const variant *v, const backend *device, bool one)
 {
     model m;
@@ -274,7 +276,7 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
            second = train_step_perplexity(s, &some, NULL, &e);
     int64_t training = trained - before, perplexity = graphs_made(device) - trained;
     CHECK_NEAR(second, first, 0);
-    if (one) CHECK_INT(graphs_made(device), after); /* kept from the first call */
+    if (one) CHECK_INT(graphs_made(device), after); /* no new graph in the second call */
     CHECK_TEXT(e.text, "");
     printf("%s %s: %lld to %lld sentences, times %lld to %lld; graphs: %lld of gradients, %lld of perplexity\n",
            v->attention, v->position, (long long)z.fewest, (long long)z.most, (long long)z.shortest,
@@ -291,8 +293,8 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
     model_free(&m);
 }
 
-/* Gradients of several layers' weights as one batch of products: fewer of them, the same bits as one by one. Without
- * dropout a residual's gradient is written over, so that those that read it stay alone. */
+/* Weight gradients of several layers are one batch of products: fewer products, with the same bits as one by one.
+ * Without dropout a residual's gradient is overwritten, so products that read it are not joined. */
 static void check_joined(const char *dropout, const backend *device)
 {
     backend apart_too = *device;
@@ -319,10 +321,10 @@ static void check_joined(const char *dropout, const backend *device)
 }
 
 #ifdef GPU_ON_CPU
-/* The first and the fifth variant, under the race detector every third; in `--all` more, in a release all: they take
- * seconds each, where fibers stand in for a GPU's threads. What is left to a release is in other variants or tests in
- * parts. Under sanitizers a drawn tenth, without linear attention's thousands of small products, which take longer than
- * all others together. */
+/* Variants to run: the first and the fifth; under the race detector every third; `--all` more, a release all. Each
+ * takes seconds, since fibers emulate a GPU's threads. What only a release runs is covered in parts by other variants
+ * and tests. Under sanitizers a random tenth, without linear attention, whose thousands of small products take longer
+ * than all others together. */
 static bool taken(size_t i)
 {
     const variant *v = &variants[i];
@@ -352,11 +354,12 @@ int main(void)
 #endif
         world w;
         world_open(&w, small, LENGTH(small), "64");
-        if (w.data.split[AB_DEV].n > 5) w.data.split[AB_DEV].n = 5; /* fibers are slow */
+        if (w.data.split[AB_DEV].n > 5) w.data.split[AB_DEV].n = 5; /* few sentences, since fibers are slow */
         put(&w, "attention", v->attention);
         put(&w, "attention_encoder", v->attention);
         put(&w, "attention_decoder", v->attention);
-        bool layer = same(v->attention, "recurrent") || same(v->attention, "convolutional"); /* has no queries */
+        /* a layer, which has no queries */
+        bool layer = same(v->attention, "recurrent") || same(v->attention, "convolutional");
         put(&w, "attention_cross", layer ? "scaled_dot" : v->attention);
         put(&w, "position", v->position);
         put(&w, v->more, v->value);
@@ -368,7 +371,7 @@ int main(void)
             alone = true;
             compare(&w, v, F32, device);
             alone = false;
-            spare_ids = 75; /* an odd vocabulary, whose rows of logits have padding */
+            spare_ids = 75; /* makes the vocabulary odd, so that rows of logits have padding */
             compare(&w, v, BF16, device);
             if (test_long()) compare(&w, v, F32, device);
             spare_ids = 0;

@@ -1,7 +1,7 @@
-/* test_wgmma.c - ATTEND by TMA and wgmma (attend_wgmma.h), which ABLATE_ATTENTION=wgmma asks for: long sentences beside
- * short and empty ones and ends of all kinds, rows of nobody that are NaN; who takes which call; what is refused.
- * Skipped on a GPU of another capability than 9.0, and under the address sanitizer, which cannot open generated code.
- */
+/* test_wgmma.c - ATTEND by TMA and wgmma (attend_wgmma.h; ABLATE_ATTENTION=wgmma): long sentences beside short and
+ * empty ones, ends at all offsets in a tile, and NaN in rows outside of sentences. Which calls it takes, and which
+ * requests are refused. Skipped on GPUs whose capability is not 9.0, and under the address sanitizer, which cannot open
+ * generated code. */
 #include "attend_setting.h"
 #include "tensor/cuda/compiled.h"
 #include "tensor/cuda/cudnn/dnn_attend.h"
@@ -18,15 +18,15 @@ static void check_taken(const setting *s, dtype type, bool expected)
                dtype_name(type), (long long)(dnn_attend_counts().wgmma - before), expected ? "some" : "none");
 }
 
-/* wgmma's log-sums serve the backward pass of our other kernels, too. */
+/* The backward pass of our other kernels can use wgmma's log-sums. */
 static void check_backward(void)
 {
     static const setting s = {"backward", 1, 64, 64, 0, true, true, 0.1, 2, {257, 3}, {0}};
     check_setting(BF16, &s, true);
 }
 
-/* Who computes 256 rows. Where a row's bits must not depend on the longest sentence beside it, others do. On the
- * emulation before the kernel is loaded: without a compiler, or on another GPU, the call is refused. */
+/* Which kernel computes 256 rows: other kernels, if a row's bits must not depend on the longest sentence. The emulation
+ * checks this before the kernel is loaded: without a compiler, or on another GPU, the call is refused. */
 static void check_choice(void)
 {
     view q = randoms(tensor(BF16, 1, 1, 256, 192)), off = ids_of(2, (int32_t[]){0, 256}),
@@ -68,7 +68,7 @@ static void check_choice(void)
     release_views(&k);
 }
 
-/* Compiles for a GPU, which needs none. */
+/* Compiles the kernels for a GPU, which needs no GPU. */
 static void check_compiled(void)
 {
     static const char *const kernels[] = {"attend_wgmma<64>", "attend_wgmma<128>"};
@@ -87,7 +87,7 @@ static void check_compiled(void)
     str_free(&image), str_free(&name);
 }
 
-/* "breaks": one sentence, for kernels with a mistake (wgmma_breaks.sh). */
+/* argument "breaks": runs one sentence, for kernels with a planted mistake (wgmma_breaks.sh). */
 int main(int argc, char **argv)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < LENGTH(settings); i++)
         if (i < 2 || test_long()) check_taken(&settings[i], BF16, true);
     if (test_long()) {
-        times = -1; /* the largest score is that of the smallest product */
+        times = -1; /* the largest score comes from the smallest product */
         check_taken(&settings[1], BF16, true);
         times = 1;
     }

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# usage: wgmma_breaks.sh TEST   - mistakes in a copy of attend_wgmma.h and hopper.h, each of which the emulation must
-# find (TEST: shim_test_wgmma): by a sentence of its own, or by other results than the CPU's.
+# usage: wgmma_breaks.sh TEST   - plants mistakes in a copy of attend_wgmma.h and hopper.h, one at a time. The emulation
+# must report each one in words of its own, or the results must differ from the CPU's. TEST: shim_test_wgmma.
 set -u
 test=$(realpath "$1") root=$(cd "$(dirname "$0")/../.." && pwd) work=$(mktemp -d) failed=0 found=0
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/tensor/cuda"
 wrong() { echo "WRONG: $*"; failed=1; }
 
-# run: sets out and rc, with the headers in $work
+# run: runs the test with the headers in $work; sets out and rc
 run() {
     out=$(ABLATE_BROKEN_KERNELS=$work timeout 120 "$test" breaks 2>&1)
     rc=$?
 }
-# break_ WORDS SED [FILE]: after SED in FILE the test must fail with WORDS
+# break_ WORDS SED [FILE]: after SED in FILE the test must fail, and print WORDS
 break_() {
     local words=$1 edit=$2 file=${3:-attend_wgmma.h}
     cp "$root"/core/tensor/cuda/{attend_wgmma.h,hopper.h} "$work/tensor/cuda"
@@ -49,13 +49,13 @@ break_ "without wgmma.fence" '/^ +wgmma_fence\(\);/d'
 break_ "without fence.proxy.async" '/^    fence_async\(\);/d'
 break_ "without fence.proxy.async" '/^        fence_async\(\);/d'
 break_ "whose writer its warp has not waited for" '/^    fence_async\(\);/,/__syncwarp/s/__syncwarp\(\);//'
-# products under way
+# waits for products
 break_ "a thread ends while products" '/wgmma_commit\(\);/d'
 break_ "an accumulator was written" '/wgmma_wait\(s\);/d'
 break_ "a thread ends while products" 's/for \(int h = 0; h < D \/ 64; h\+\+\) wgmma_wait\(y\[h\]\)/;/'
 break_ "TMA copies to shared memory without waiting for those who read it" \
     '/wgmma_wait\(s\);/d; s/^            soften\(s/            wgmma_wait(s); soften(s/'
-# descriptors and tiles
+# descriptors and tiles of matrices
 break_ "swizzle mode 2" 's/\(uint64_t\)1 << 62/(uint64_t)2 << 62/' hopper.h
 break_ "stride of 512 bytes" 's/HOPPER_EIGHT >> 4/512 >> 4/' hopper.h
 break_ "base offset 0, start at" 's/\(shared_address\(memory\) \+ HOPPER_EIGHT - 1\) \/ HOPPER_EIGHT \* HOPPER_EIGHT/(shared_address(memory) + 127) \/ 128 * 128/'

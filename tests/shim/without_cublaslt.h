@@ -1,4 +1,4 @@
-/* without_cublaslt.h - cublaslt.h in an emulation that was built without NVIDIA's header. */
+/* without_cublaslt.h - implements cublaslt.h for an emulation built without NVIDIA's header. */
 #ifndef ABLATE_WITHOUT_CUBLASLT_H
 #define ABLATE_WITHOUT_CUBLASLT_H
 static inline int lt_load_functions(err *e) { return fail(e, "cuBLASLt: this was built without its header"); }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Code is opened only if the user named it. A database, a record, a published folder, a model and an INI that is only
-# completed get each of the names below, and every command reads them. Needs sqlite3 and python3.
+# The program opens code only if the user named it. A database, a record, a published folder, a model and an INI that is
+# read for completion only get each of the names below, and every command reads them. Needs sqlite3 and python3.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 for tool in sqlite3 python3; do
     command -v $tool >/dev/null || { echo "skipped: found no $tool here"; exit 77; }
 done
 
-# A library that is opened writes the file PWNED; a source that is built leaves evil.so beside it.
+# Opening the library creates the file PWNED; building the source leaves evil.so beside it.
 mkdir art source
 cat >source/evil.c <<C
 #include <stdio.h>
@@ -17,7 +17,7 @@ cp art/evil.so art/evil && cp art/evil.so "art/per%s%n.so" && cp art/evil.so "ar
 ln -s evil.so art/link
 cp art/evil.so "art/$(printf 'l%.0s' {1..240}).so"
 printf 'open("%s", "w")\n' "$work/PWNED" >art/evil.py
-shut() { # NAME: no code ran since the last call
+shut() { # NAME: fails if code ran since the last call
     checks=$((checks + 1))
     [ ! -e PWNED ] && [ ! -e source/evil.so ] || wrong "code ran: $1"
     rm -f PWNED source/evil.so
@@ -29,7 +29,7 @@ rm -f PWNED
 [ -e PWNED ] || grep -q "needs Python" err || wrong "the planted Python does not show that it runs: $(cat err)"
 rm -f PWNED
 
-# One per line, as JSON writes them; A is the folder art.
+# names, one per line, as JSON strings; A stands for the folder art
 cat >names <<'NAMES'
 A/evil.so
 A/evil.py
@@ -93,7 +93,7 @@ exits 0 ablate run strange.ini --threads 1 --progress none
 exits 0 ablate record strange record.json
 model=$(find home/runs -name model.safetensors | head -1)
 cp results.db honest.db
-# forge.py KEY VALUE, both as JSON writes them: puts them into the settings of bad.json, bad.db and bad.safetensors.
+# forge.py KEY VALUE (both as JSON): puts them into the settings of bad.json, bad.db and bad.safetensors.
 cat >forge.py <<'PY'
 import json, shutil, sqlite3, struct, sys
 key, value = (json.loads('"%s"' % x) for x in sys.argv[1:3])
@@ -117,7 +117,7 @@ text += b' ' * (-len(text) % 8)
 open('bad.safetensors', 'wb').write(struct.pack('<Q', len(text)) + text + whole[8 + n:])
 PY
 
-# The commands below read these files; none may open code, whatever it answers. bad.* is forged.
+# Each command below reads the forged files bad.*; whatever it answers, it must open no code.
 cat >every <<'COMMANDS'
 verify bad.json --seed 1
 replay strange/base --db bad.db --step 2

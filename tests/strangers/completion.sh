@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Completion in bash, zsh and fish where an INI, a database and file names come from a stranger: a key press runs
-# nothing, and the offered words obey neither the shell nor the terminal. Needs sqlite3 to forge the database.
+# Completion in bash, zsh and fish with an INI, a database and file names from a stranger: pressing Tab runs nothing,
+# and the offered words contain nothing that the shell or the terminal would interpret. Needs sqlite3 to forge the
+# database.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
 mkdir bin

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The environment of a job, from whoever submitted it: values that are no numbers are refused by name or said, no
-# terminal obeys them, and no shell runs them.
+# Environment variables that launchers set for a job, with hostile values: values that are not numbers are refused with
+# the variable's name or reported; no control bytes reach a terminal, and no shell runs them.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 values=("" " " -1 -9223372036854775808 99999999999999999999 1e400 nan 0x10 "1;touch TOUCHED" '$(touch TOUCHED)' "--help"
     "../../../up" $'\033[2J\r\nup' "$(printf 'x%.0s' {1..5000})")
-# No byte that a terminal obeys.
+# obeys FILE: true if it has a byte that a terminal would obey.
 obeys() { LC_ALL=C grep -aqP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$1"; }
 
 echo "numbers of ablate's own variables"
 for name in ABLATE_CHECK_SECONDS ABLATE_DATABASE_WAIT ABLATE_KEEP_FREE ABLATE_LANDLOCK ABLATE_TASK_LEASE; do
     for value in "${values[@]:1}"; do
-        [ "$value" != 99999999999999999999 ] || continue # a number, too
+        [ "$value" != 99999999999999999999 ] || continue # a valid number
         exits 2 env "$name=$value" "$program" --version
         has err "ablate: $name: found \""
         checks=$((checks + 1))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A repository from a stranger: an installed program that runs in it starts nothing that its settings name.
+# In a git repository from a stranger, an installed program starts nothing that the repository's settings name.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 unset GIT_CEILING_DIRECTORIES
 export HOME=$work GIT_CONFIG_NOSYSTEM=1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A backup holds the database longer than other commands wait: a run goes on, an interrupt reaches it, its reports are
-# written afterwards, and messages mark the wait's start and end.
+# A backup locks the database longer than other commands wait: a run continues, an interrupt reaches it, its results are
+# written afterwards, and messages mark when the wait begins and ends.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 command -v python3 >/dev/null || { echo "skipped: python3 is missing"; exit 77; }
 export ABLATE_DATABASE_WAIT=1
@@ -31,7 +31,7 @@ touch mark
 trains_on() { find "$ABLATE_DB.runs" home/runs -name state.safetensors -newer mark 2>/dev/null | grep -q .; }
 wait_for 20 trains_on || wrong "the run does not train on while the database is held"
 kill -TERM $host
-gone() { ! grep -q "^State:.[RSD]" "/proc/$worker/status"; } # a zombie, as the host waits
+gone() { ! grep -q "^State:.[RSD]" "/proc/$worker/status"; } # dead; a zombie while the host waits for the database
 wait_for 20 gone || wrong "the run did not stop while the database was held"
 kill -0 $holder 2>/dev/null || wrong "the lock ended too early"
 touch release

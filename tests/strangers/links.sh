@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A published folder from a stranger: links in it are named and not followed, pipes are not waited for.
+# A published folder from a stranger: symbolic links in it are reported and not followed; pipes do not block.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 tiny linked 6 >linked.ini
 exits 0 ablate run linked.ini --threads 1 --progress none

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Model files of strangers: sizes that overflow, names that leave their folder or that a terminal obeys, cut files and
-# random bytes. Every command that reads a model answers with an error or its usual output. Needs python3 to forge them.
+# Model files from strangers: sizes that overflow, names that leave their folder or contain control bytes, cut files and
+# random bytes. Every command that reads a model gives an error or its usual output. Needs python3 to forge them.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 command -v python3 >/dev/null || { echo "skipped: found no python3 here"; exit 77; }
 RANDOM=${MODELS_SEED:-7}
@@ -13,7 +13,7 @@ for key in start_from teacher; do
 done
 printf 'a b\tb a\n' >pairs
 
-# forge.py MODEL HOW: writes bad.safetensors; without HOW prints all ways.
+# forge.py MODEL HOW: writes bad.safetensors; without HOW lists all ways.
 cat >forge.py <<'PY'
 import json, struct, sys
 whole = open(sys.argv[1], 'rb').read()
@@ -101,9 +101,9 @@ predict --model bad.safetensors
 run start_from.ini --threads 1 --progress plain
 run teacher.ini --threads 1 --progress plain
 COMMANDS
-# No byte that a terminal obeys (a model's own words may have them: they are its output).
+# obeys FILE: true if it has a byte that a terminal would obey (a model's own words may have some: they are its output).
 obeys() { LC_ALL=C grep -aqP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$1"; }
-# answers FAULT COMMAND...: the command ends by itself with a message, and writes no file but its output
+# answers FAULT COMMAND...: the command must end by itself with a message, and write no file but its output
 answers() {
     local what=$1 code=0
     shift
@@ -132,7 +132,7 @@ while IFS= read -r how; do
     python3 forge.py "$model" "$how" || wrong "cannot forge $how"
     some=$((i++ % ${#commands[@]}))
     [ -n "${ABLATE_TEST_LONG-}" ] && some=${!commands[*]}
-    for k in $some; do # all, or one in turn
+    for k in $some; do # with ABLATE_TEST_LONG all commands, else one after another
         read -ra words <<<"${commands[k]}"
         answers "$how" "${words[@]}"
     done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Nothing is written, removed or started outside of the folder that the user named, whatever names stand in a database,
-# a record, a folder of runs or one of `ablate publish`. Needs sqlite3 and python3.
+# Nothing is written, removed or started outside of the folders that the user named, whatever names a database, a
+# record, a folder of runs or a published folder contains. Needs sqlite3 and python3.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 for tool in sqlite3 python3; do
     command -v $tool >/dev/null || { echo "skipped: found no $tool here"; exit 77; }
@@ -11,7 +11,7 @@ exits 0 ablate run strange.ini --threads 1 --progress none
 exits 0 ablate record strange record.json
 cp results.db honest.db && cp -r home honest
 
-# The user's own files, beside the working folder.
+# files of the user outside of the working folder
 mkdir -p outside/deep/stranger outside/0123456789ab-s1-g0
 config=0123456789ab-s1-g0
 for file in mine.c mine.h step-1.safetensors best-2.safetensors config.json log.txt state.safetensors deep/mine.c job \
@@ -28,7 +28,7 @@ untouched() { # NAME
 mkdir bin work
 link() { rm -rf "$1" && ln -s "$work/outside" "$1"; }
 
-# One per line, as JSON writes them.
+# names, one per line, as JSON strings
 cat >names <<'NAMES'
 ../../outside/mine
 ../../../outside/mine
@@ -136,7 +136,7 @@ export ABLATE_TASK_LEASE=0.2
 rm -rf results.db* home && cp honest.db results.db && cp -r honest home
 exits 0 ablate run strange.ini --threads 1 --progress none --seeds 2 --launcher "sh -c false" --detach
 claims=$(echo home/runs/strange/engine/*/claims)
-wait_for 20 test -s "${claims%claims}status-0" # the command has failed, so it would start again
+wait_for 20 test -s "${claims%claims}status-0" # the command has failed, so the host would start it again
 cp "$claims" claims
 for folder in "$work/outside" "$work/home/runs/strange/../../../outside" ../../outside; do
     awk -F'\t' -v OFS='\t' -v f="$folder" '{ $7 = f } 1' claims >"$claims"
@@ -155,7 +155,8 @@ equal "$(sql "SELECT status, error LIKE '%command is not started again: this use
     "killed,1" "the lost run"
 
 echo "sync: Ctrl-C ends no process that another wrote into the folder of runs"
-exits 0 ablate run strange.ini --threads 1 --progress none --seeds 3 --launcher "sh -c true" --detach # waits for ever
+# an engine that never runs anything
+exits 0 ablate run strange.ini --threads 1 --progress none --seeds 3 --launcher "sh -c true" --detach
 host=$(ls -d home/runs/strange/engine/*/host-1 | tail -1)
 setsid sleep 300 &
 victim=$!

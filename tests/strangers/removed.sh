@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# When the build folder is configured again, built plugins without a source are removed.
+# Configuring the build folder again removes built plugins whose source is gone.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 mkdir -p build/plugins/attention
 touch build/plugins/attention/gone.so build/plugins/attention/scaled_dot.so

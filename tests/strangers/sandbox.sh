@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A plugin that reaches outside, in `ablate check` and in workers with --sandbox, on this kernel and as on one whose
-# Landlock has version 2: each attempt that succeeds without the sandbox is refused in it.
+# A plugin tries to reach outside of the sandbox, in `ablate check` and in workers with --sandbox, on this kernel and on
+# one whose Landlock has version 2 (simulated): each attempt that succeeds without the sandbox is refused in it.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 cat >reach.c <<'C'
 #define _GNU_SOURCE
@@ -171,7 +171,7 @@ before=$(state)
 sleep 600 &
 export REACH_PID=$!
 unlimited='^$'
-if grep -q __asan_init "$program"; then unlimited='^17 GiB$'; fi # ASan itself maps more
+if grep -q __asan_init "$program"; then unlimited='^17 GiB$'; fi # AddressSanitizer itself maps more memory
 reached() { sed -n 's/^reached: //p' err | sort -u; }
 
 echo "outside"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# [slurm] of a stranger's INI may name resources, but neither the job's program, nor its environment, nor files.
+# [slurm] in a stranger's INI may set resources, but not the job's program, environment or files.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 mkdir bin
 printf '#!/bin/sh\nprintf "%%s\\n" "$@" >>%s/asked\necho 17\n' "$work" >bin/sbatch

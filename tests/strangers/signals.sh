@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# verify and publish that end by a signal leave no folder, no part of one and no running training.
+# verify and publish that end by a signal leave neither a folder, nor a part of one, nor a training process.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 tiny ended 3000 >ended.ini
 sed -i 's/^eval_every.*/eval_every = 1000/; s/^save_every.*/save_every = 1000/' ended.ini
@@ -20,7 +20,7 @@ for signal in TERM INT HUP KILL; do
     wait_for 20 gone || wrong "after SIG$signal verify leaves $(ls "$TMPDIR")"
     children && wrong "after SIG$signal its training goes on: $(pgrep -fa "$TMPDIR/ablate-")"
 done
-# stopped by the signal wherever it is
+# wherever the signal interrupts it
 for at in 1 2 3 4 5 6; do
     "$program" publish ended "new$at" >out 2>err &
     pid=$!

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A database from a stranger: terminals show its texts and obey none. Needs sqlite3 to forge one.
+# A database from a stranger: commands print its texts without control bytes. Needs sqlite3 to forge one.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
 
@@ -17,7 +17,7 @@ sqlite3 results.db "
     UPDATE attempt SET host='host'||char(27)||'c', error='error'||char(27)||'[1m', git_commit='commit'||char(10)||'[base]';
     INSERT INTO tag SELECT id,'note','tagged'||char(27)||'[5m'||char(10)||'status  done' FROM run;"
 printf 'a line\033[2Jof the log\rover\n' >>"$(find home/runs -name log.txt | sort | head -1)"
-# No byte that a terminal obeys, and no line that begins like a forged row.
+# obeys FILE: true if it has a byte that a terminal would obey, or a line that begins like a forged row.
 obeys() { LC_ALL=C grep -aqP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]' "$1"; }
 for command in "table" "table --format md" "table --format latex" "table --format csv" "table --format json" \
     "table --stats full" "ls" "ls strange" \
@@ -48,7 +48,7 @@ exits 2 ablate tag 1 "note=$(printf 'two\nlines')"
 has err "found a control character"
 
 echo "triggers, views and virtual tables that ablate did not make"
-forged() { # SQL: results.db is honest but for this
+forged() { # SQL: makes results.db, which differs from an honest one by this statement
     rm -f results.db* && cp honest.db results.db && sqlite3 results.db "$1"
 }
 while IFS='|' read -r sql name; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Text from a stranger: words of any length, marks, separators, control characters never end a run without file and
-# line, and `data check` names their lines.
+# Corpora from a stranger: with words of any length, combining marks, separators or control characters, an error of a
+# run still names file and line, and `data check` names the lines.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 words=(ein hund sieht die katze und das haus rot blau)
 RANDOM=5

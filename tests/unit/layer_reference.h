@@ -1,9 +1,8 @@
-/* layer_reference.h - the layers along sentences as op.h defines them (GRU, GRU_BACK, CONV, CONV_BACK), one number at a
- * time: kernels are compared with these.
+/* layer_reference.h - reference implementations of the layers along sentences (GRU, GRU_BACK, CONV, CONV_BACK of op.h),
+ * one number at a time, with which kernels are compared.
  *
- * Rows are packed: sentence s has rows offset[s] .. offset[s + 1] - 1; rows past the last offset belong to none.
- * Parameters and rows are fp32, sums are made in double. Every result is written whole.
- */
+ * Rows are packed: sentence s has rows offset[s] .. offset[s + 1] - 1; rows past the last offset are dummies.
+ * Parameters and rows are fp32, sums are double. Every result is written completely. */
 #ifndef ABLATE_TEST_LAYER_REFERENCE_H
 #define ABLATE_TEST_LAYER_REFERENCE_H
 #include <math.h>
@@ -26,7 +25,7 @@ typedef struct {
 
 static inline double gru_sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-/* The row of which row r takes the state, or -1 at a sentence's start. */
+/* The row whose state precedes row r's, or -1 at the start of a sentence. */
 static inline int64_t gru_row_before(int64_t r, int64_t first, int64_t end, int backwards)
 {
     int64_t before = backwards ? r + 1 : r - 1;
@@ -35,10 +34,10 @@ static inline int64_t gru_row_before(int64_t r, int64_t first, int64_t end, int 
 
 typedef struct {
     double z, r, n;
-    double u; /* column n of h U */
+    double u; /* element of h U in the columns of n */
 } gru_unit;
 
-/* Unit j of one row from x [n] and the state before, h [d] (NULL: zeros). */
+/* Unit j of one row, from x [n] and the state before, h [d] (NULL: zeros). */
 static inline gru_unit gru_forward(const layer_shape *s, const gru_layer *l, const float *x, const float *h, int64_t j)
 {
     double a[3], u[3];
@@ -72,11 +71,12 @@ static inline void reference_gru(const layer_shape *s, const gru_layer *l, const
 }
 
 typedef struct {
-    double *dx, *dw, *db, *du; /* [rows,n], [n,3d], [3d], [d,3d]: sums so far */
-    double *dh;                /* [2][d]: of this row's state, and of the one before */
+    double *dx, *dw, *db, *du; /* [rows,n], [n,3d], [3d], [d,3d]: sums */
+    double *dh;                /* [2][d]: gradient of this row's state, and of the state before it */
 } gru_sums;
 
-/* One row's part, given the gradient of its state in dh[0]; that of the state before it comes to dh[1]. */
+/* Adds one row's contribution. dh[0] holds the gradient of its state; the gradient of the state before goes to
+ * dh[1]. */
 static inline void gru_row_back(const layer_shape *s, const gru_layer *l, const float *x, const float *h, double *dx,
                                 gru_sums *g)
 {
@@ -86,7 +86,7 @@ static inline void gru_row_back(const layer_shape *s, const gru_layer *l, const 
     for (int64_t j = 0; j < d; j++) {
         gru_unit v = gru_forward(s, l, x, h, j);
         double hj = h ? (double)h[j] : 0, in_n = dh[j] * (1 - v.z) * (1 - v.n * v.n);
-        /* gradients of the arguments of sigmoid and tanh: da on the side of x W + b, du on that of h U */
+        /* gradients of the arguments of sigmoid and tanh: da with respect to x W + b, du with respect to h U */
         double da[3] = {dh[j] * (hj - v.n) * v.z * (1 - v.z), in_n * v.u * v.r * (1 - v.r), in_n};
         double du[3] = {da[0], da[1], in_n * v.r};
         dh_before[j] += dh[j] * v.z;
@@ -123,7 +123,7 @@ static inline void reference_gru_back(const layer_shape *s, const gru_layer *l, 
     for (int64_t b = 0; b < s->sentences; b++) {
         int64_t first = s->offset[b], end = s->offset[b + 1];
         memset(g.dh, 0, (size_t)d * sizeof *g.dh);
-        for (int64_t t = 0; t < end - first; t++) { /* the last state first */
+        for (int64_t t = 0; t < end - first; t++) { /* the last state comes first */
             int64_t row = l->backwards ? first + t : end - 1 - t,
                     before = gru_row_before(row, first, end, l->backwards);
             for (int64_t j = 0; j < d; j++) g.dh[j] += (double)dy[row * d + j];
@@ -139,7 +139,7 @@ static inline void reference_gru_back(const layer_shape *s, const gru_layer *l, 
     free(block);
 }
 
-/* ---- CONV: W [(before + 1 + behind) n, d], the block of the oldest row first ---- */
+/* ---- CONV: W [(before + 1 + behind) n, d], the weights of the oldest row first ---- */
 
 typedef struct {
     const float *w;

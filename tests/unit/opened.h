@@ -1,4 +1,4 @@
-/* opened.h - opens a plugin's file for tests whose settings name it: settings alone open no file. */
+/* opened.h - opens the plugin files that a test's settings name, since settings alone open no file. */
 #ifndef ABLATE_TEST_OPENED_H
 #define ABLATE_TEST_OPENED_H
 #include "network/plugin/plugin.h"

@@ -1,5 +1,4 @@
-/* test.h - assertions that print both values. A test program is a main() that calls checks and returns
- * test_end(). */
+/* test.h - assertions that print both values. A test program's main() calls checks and returns test_end(). */
 #ifndef ABLATE_TEST_H
 #define ABLATE_TEST_H
 #include "drawn.h"
@@ -49,14 +48,14 @@ static int test_failed, test_done;
                                   __LINE__, #text, f_ ? f_ : "(null)", e_);                                            \
     } while (0)
 
-/* Checks a condition; on failure prints a given message with the values found and expected. */
+/* Checks a condition; on failure prints the given message, which must name the values found and expected. */
 #define CHECK_THAT(condition, ...)                                                                                     \
     do {                                                                                                               \
         test_done++;                                                                                                   \
         if (!(condition)) test_failed++, printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), putchar('\n');    \
     } while (0)
 
-/* The real corpora, or NULL: then the caller prints what it skips. */
+/* The folder of real corpora, or NULL: then the caller prints what it skips. */
 static inline const char *test_data(void)
 {
     const char *d = getenv("ABLATE_DATA");

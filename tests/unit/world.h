@@ -1,5 +1,5 @@
-/* world.h - the task `sequence` with its data and vocabularies, and settings of a small model to be changed: for tests
- * that train. */
+/* world.h - for tests that train: the task `sequence` with data and vocabularies, and settings of a small model that
+ * tests change. */
 #ifndef ABLATE_TEST_WORLD_H
 #define ABLATE_TEST_WORLD_H
 #include "text/data/dataset.h"
@@ -17,7 +17,8 @@ typedef struct {
 
 static inline void put(world *w, const char *key, const char *value) { settings_set(&w->set, key, value, &w->memory); }
 
-/* Every setting has its default, or its value in `small` [n]. train_examples: "sequence.train_examples", or NULL. */
+/* Sets every setting to its default, or to its value in `small` [n]. train_examples: "sequence.train_examples", or
+ * NULL. */
 static inline void world_open(world *w, const char *const (*small)[2], size_t n, const char *train_examples)
 {
     *w = (world){0};

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# make.sh COMMIT [NAME INI...]: builds COMMIT in a worktree and trains INI.ini there; the database becomes
-# COMMIT-NAME.db.gz here, with other folders' names. [sweeps plain tuned matched] Needs sqlite3.
+# make.sh COMMIT [NAME INI...] - builds COMMIT in a worktree and trains the INIs INI.ini of this folder. The database
+# becomes COMMIT-NAME.db.gz here, with this machine's folders replaced in it. Default: sweeps plain tuned matched. Needs
+# sqlite3.
 set -e
 commit=${1:?commit} name=${2:-sweeps}
 [ $# -gt 2 ] || set -- "$commit" "$name" plain tuned matched
 here=$(dirname "$(readlink -f "$0")")
-tree=${TREE:-$(mktemp -d)/tree} # TREE: a checkout of COMMIT that is there already
+tree=${TREE:-$(mktemp -d)/tree} # TREE names an existing checkout of COMMIT
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 [ -d "$tree" ] || git -C "$here" worktree add --detach "$tree" "$commit"

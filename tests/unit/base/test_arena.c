@@ -1,5 +1,4 @@
-/* test_arena.c - allocation, growing arrays, arenas. Run under AddressSanitizer it also shows that nothing
- * leaks. */
+/* test_arena.c - allocation, growing arrays, arenas. Under AddressSanitizer it also shows that nothing leaks. */
 #include "base/base.h"
 #include "test.h"
 
@@ -40,7 +39,7 @@ static void growing(void)
     for (int i = 0; i < 10000; i++) wrong += list[i] != i;
     CHECK_INT(wrong, 0);
     CHECK(cap >= 10000);
-    CHECK(moves < 30); /* by a factor, not one by one */
+    CHECK(moves < 30); /* capacity grows by a factor, not one by one */
     list = grow(list, &cap, 100000, sizeof *list);
     CHECK(cap >= 100000);
     free(list);

@@ -18,7 +18,7 @@ static void words(void)
     CHECK_THAT(!is_plain_word(NULL), "NULL");
 }
 
-/* 1: a path; 0: refused with a message. */
+/* Returns 1 if the name became a path, 0 if it was refused with a message. */
 static int made(const char *name)
 {
     err e = {0};

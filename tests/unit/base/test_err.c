@@ -1,4 +1,4 @@
-/* test_err.c - errors keep the first text, take prefixes, and may be absent. */
+/* test_err.c - an err keeps its first message, takes prefixes, and may be NULL. */
 #include "base/base.h"
 #include "test.h"
 #include <signal.h>
@@ -48,7 +48,7 @@ static void ask_for_all_memory(void)
     grow(NULL, &cap, SIZE_MAX / 2, 8);
 }
 
-/* Returns the exit status of a process that calls `what`, and its output in text [200]. */
+/* Calls `what` in a child process; returns its exit status, and its output in text [200]. */
 static int end_of(void (*what)(void), char *text)
 {
     int ends[2], status = 0;

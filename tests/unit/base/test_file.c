@@ -56,7 +56,7 @@ static void whole_files(void)
     CHECK_INT(mkfifo(in("pipe"), 0600), 0);
     pid_t child = fork();
     if (!child) _exit(file_write_plain(in("pipe"), big, sizeof big));
-    CHECK_INT(file_read(in("pipe"), &s, &e), 0); /* a pipe: its size reads as 0, and reads return pieces */
+    CHECK_INT(file_read(in("pipe"), &s, &e), 0); /* a pipe: its size is 0, and read() returns pieces */
     CHECK_INT(s.n, sizeof big);
     CHECK(!memcmp(s.s, big, sizeof big));
     CHECK_INT(waitpid(child, NULL, 0), child);
@@ -75,8 +75,8 @@ static void whole_files(void)
     str_free(&s);
 }
 
-/* A write that fails leaves the old file and no litter; a reader beside a writer sees one whole version or
- * another. */
+/* A write that fails leaves the old file and nothing else; a process that reads meanwhile gets the old or the new
+ * version, never a mix. */
 static void all_or_nothing(void)
 {
     err e = {0};
@@ -115,7 +115,8 @@ static void all_or_nothing(void)
     CHECK_INT(count_entries(folder), before + 1);
 }
 
-/* A path that is no regular file is written in place; a link stays one, and the file that it leads to is replaced. */
+/* A path that is no regular file is written in place. A link stays a link, and the file that it points to is
+ * replaced. */
 static void through_links(void)
 {
     err e = {0};
@@ -123,7 +124,7 @@ static void through_links(void)
     char text[20] = "";
     struct stat info, before;
     CHECK_INT(mkfifo(in("fifo"), 0600), 0);
-    int fd = open(in("fifo"), O_RDWR | O_CLOEXEC); /* keeps what is written until it is read */
+    int fd = open(in("fifo"), O_RDWR | O_CLOEXEC); /* so that written bytes stay until they are read */
     CHECK(fd >= 0);
     CHECK_INT(file_write(in("fifo"), "through", 7, &e), 0);
     CHECK_TEXT(e.text, "");
@@ -186,7 +187,7 @@ static void lines(void)
     LINES("one\rtwo\n", "[one\rtwo]");
     LINES("one\n\n\nfour\n\n", "[one][][][four][]");
     LINES("\xc3\xa4 \xc2\x85 \xe2\x80\xa8 b\n",
-          "[\xc3\xa4 \xc2\x85 \xe2\x80\xa8 b]"); /* Unicode's own line ends stay inside */
+          "[\xc3\xa4 \xc2\x85 \xe2\x80\xa8 b]"); /* Unicode's line separators do not split lines */
     err e = {0};
     str raw = {0};
     char **list;

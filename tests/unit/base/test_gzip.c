@@ -1,5 +1,5 @@
-/* test_gzip.c - packed bytes unpack to themselves, equal bytes give equal files, and damaged files and bombs are
- * refused. */
+/* test_gzip.c - compressed bytes decompress to themselves, equal bytes give equal files, and damaged files and
+ * decompression bombs are refused. */
 #include "base/gzip.h"
 #include "test.h"
 #include <fcntl.h>
@@ -11,7 +11,7 @@ static char folder[] = "/tmp/ablate-test-gzip-XXXXXX";
 
 static char *in(const char *name) { return path_join(folder, name); }
 
-/* A text of n bytes that compresses to about a third. */
+/* Makes a text of n bytes that compresses to about a third. */
 static void fill(str *s, size_t n)
 {
     rng r = rng_seed(1, 0);
@@ -40,7 +40,7 @@ static void test_round(void)
         CHECK_INT(got.n, sizes[i]);
         CHECK_INT(file_read(a, &first, &e) || file_read(b, &second, &e), 0);
         CHECK(first.n == second.n && !memcmp(first.s, second.s, first.n));
-        CHECK_INT(memcmp(first.s, "\x1f\x8b\x08\0\0\0\0\0", 8), 0); /* neither a name nor a time */
+        CHECK_INT(memcmp(first.s, "\x1f\x8b\x08\0\0\0\0\0", 8), 0); /* header without name or time */
     }
     CHECK(first.n < text.n / 2);
     CHECK_INT(rename(a, to), 0); /* recognised by its header, under any name */

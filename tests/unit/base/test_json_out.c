@@ -1,4 +1,4 @@
-/* test_json_out.c - strings and numbers written as JSON (RFC 8259). */
+/* test_json_out.c - writes strings and numbers as JSON (RFC 8259). */
 #include "base/base.h"
 #include "test.h"
 
@@ -11,12 +11,13 @@ static void strings(void)
                  {"a\"b\\c/d", "\"a\\\"b\\\\c/d\""},
                  {"\n\r\t\b\f\x01\x1f\x7f", "\"\\n\\r\\t\\b\\f\\u0001\\u001f\x7f\""},
                  {"M\xc3\xa4nner \xe2\x86\x92 \xf0\x9f\x98\x80", "\"M\xc3\xa4nner \xe2\x86\x92 \xf0\x9f\x98\x80\""},
-                 {"\xff", "\"\xef\xbf\xbd\""},                                 /* no UTF-8 at all */
+                 {"\xff", "\"\xef\xbf\xbd\""},                                 /* invalid UTF-8 */
                  {"\xc3", "\"\xef\xbf\xbd\""},                                 /* cut short */
                  {"\xc0\xaf", "\"\xef\xbf\xbd\xef\xbf\xbd\""},                 /* overlong */
                  {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}, /* surrogate */
                  {"\xe2\x86q", "\"\xef\xbf\xbd\xef\xbf\xbdq\""},
-                 {"\xf4\x90\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}, /* past U+10FFFF */
+                 /* a code point above U+10FFFF */
+                 {"\xf4\x90\x80\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
                  {NULL, "null"}};
     for (size_t i = 0; i < LENGTH(cases); i++) {
         str b = {0};

@@ -1,5 +1,5 @@
-/* test_log.c - log lines carry their level, end in a newline, and keep quiet below the least level; clocks
- * run. */
+/* test_log.c - a log line has its level and ends in a newline; lines below the least level are dropped; clocks
+ * advance. */
 #include "base/base.h"
 #include "test.h"
 #include <time.h>

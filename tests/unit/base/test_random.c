@@ -1,9 +1,9 @@
-/* test_random.c - Philox against a second implementation that is itself held by published numbers; the
- * sequential generator's repeatability and distributions. */
+/* test_random.c - Philox against a second implementation that published numbers confirm; the sequential generator's
+ * repeatability and distributions. */
 #include "base/base.h"
 #include "test.h"
 
-/* One round as in the paper's figure: two multiplications, words exchanged; written apart from
+/* Rounds as in the paper's figure: two multiplications, words exchanged. Written independently of
  * core/base/random.c. */
 static void reference(int rounds, const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
@@ -20,8 +20,8 @@ static void reference(int rounds, const uint32_t counter[4], const uint32_t key[
     memcpy(out, x, sizeof x);
 }
 
-/* Known answers of the authors' library Random123 for philox4x32-10 hold the reference, the reference holds
- * ours. */
+/* The authors' library Random123 publishes answers for philox4x32-10: the reference must give them, and ours must equal
+ * the reference. */
 static void known_answers(void)
 {
     static const struct {
@@ -63,7 +63,7 @@ static void known_answers(void)
     CHECK_INT(out[3], 0x4f730a48);
 }
 
-/* Neighbouring counters, in any of the words, give bits that look independent and even. */
+/* Neighbouring counters, whichever word differs, give bits that look independent and balanced. */
 static void spread(void)
 {
     for (int word = 0; word < 4; word++) {
@@ -131,8 +131,7 @@ static void distributions(void)
     CHECK_NEAR(third, 0, 0.06);
     CHECK_NEAR(fourth, 3, 0.15);
     CHECK_INT(rng_below(&r, 1), 0);
-    /* Three quarters of 2^64: a plain product would give every third number twice as often as its neighbours.
-     */
+    /* n is three quarters of 2^64: a plain product would give every third number twice as often as its neighbours. */
     uint64_t n = UINT64_C(3) << 62, every_third = 0;
     for (int i = 0; i < N; i++) {
         uint64_t k = rng_below(&r, n);

@@ -1,5 +1,4 @@
-/* test_sha256.c - SHA-256 against the examples of FIPS 180-4 and NIST's CAVP, FNV-1a against its authors'
- * table. */
+/* test_sha256.c - SHA-256 against the examples of FIPS 180-4 and NIST's CAVP; FNV-1a against its authors' table. */
 #include "base/base.h"
 #include "test.h"
 #include <unistd.h>
@@ -26,7 +25,7 @@ static void vectors(void)
     CHECK_TEXT(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-/* Text of any length near the block's edges has the same hash when fed in unequal parts as in one piece. */
+/* Around the block size, texts hashed in unequal parts have the hash of the whole text. */
 static void parts(void)
 {
     char data[200], whole[65], hex[65];

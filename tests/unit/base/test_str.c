@@ -1,4 +1,4 @@
-/* test_str.c - growing strings, text helpers, numbers in text, the nearest name. */
+/* test_str.c - growing strings, helpers for text, numbers in text, the nearest name. */
 #include "base/base.h"
 #include "test.h"
 #include <float.h>
@@ -15,7 +15,8 @@ static void adding(void)
     str_addn(&b, "; rest", 1);
     CHECK_TEXT(b.s, "heads=8;");
     CHECK_INT(b.n, 8);
-    for (int i = 0; i < 10; i++) str_addn(&b, b.s, b.n); /* a string doubled by itself, through several moves */
+    /* a string appended to itself, through several reallocations */
+    for (int i = 0; i < 10; i++) str_addn(&b, b.s, b.n);
     CHECK_INT(b.n, 8 * 1024);
     CHECK_INT(memcmp(b.s + b.n - 8, "heads=8;", 9), 0);
     str_clear(&b);
@@ -180,15 +181,15 @@ static void shortest(void)
     for (int i = 0; i < 50000; i++) {
         uint64_t bits = rng_next(&r);
         double x, back = 0;
-        if (i % 2)
-            x = (double)(int64_t)(bits % 2000001) / (i % 4 == 1 ? 1 : 1000); /* the numbers people write */
+        if (i % 2) /* integers and decimals, as people write them */
+            x = (double)(int64_t)(bits % 2000001) / (i % 4 == 1 ? 1 : 1000);
         else
             memcpy(&x, &bits, sizeof x);
         if (!isfinite(x)) continue;
         wrong += !parse_real(format_real(x, text), &back) || back != x;
         char full[40];
         snprintf(full, sizeof full, "%.17g", x);
-        longer += fabs(x) < 1e16 && strlen(text) > strlen(full); /* above, powers of ten are written as such */
+        longer += fabs(x) < 1e16 && strlen(text) > strlen(full); /* from 1e16 on, powers of ten have an exponent */
     }
     CHECK_INT(wrong, 0);
     CHECK_INT(longer, 0);
@@ -209,7 +210,7 @@ static void nearest_name(void)
     CHECK(nearest("xyz", keys, n) == NULL);
     CHECK(nearest("", keys, n) == NULL);
     CHECK(nearest("heads", keys, 0) == NULL);
-    static const char *const edge[] = {"abcxyz"}; /* six letters: at most 1 + 6/3 = 3 edits */
+    static const char *const edge[] = {"abcxyz"}; /* six letters allow 1 + 6/3 = 3 edits */
     CHECK_TEXT(nearest("abcdef", edge, 1), "abcxyz");
     static const char *const beyond[] = {"abwxyz"};
     CHECK(nearest("abcdef", beyond, 1) == NULL);
@@ -228,7 +229,7 @@ static void nearest_name(void)
                                            {"warmup_steps", "warmup"},
                                            {"eps_ls", "label_smoothing"}};
     for (size_t i = 0; i < LENGTH(words); i++) CHECK_TEXT(nearest(words[i][0], names, LENGTH(names)), words[i][1]);
-    CHECK(nearest("x", names, LENGTH(names)) == NULL); /* one letter, all of it wrong */
+    CHECK(nearest("x", names, LENGTH(names)) == NULL); /* one wrong letter is the whole word */
     CHECK(nearest(" N", names, LENGTH(names)) == NULL);
 }
 

@@ -1,9 +1,8 @@
-/* test_vmath.c - the vector functions against libm in double precision, over floats of every size and sign.
- */
+/* test_vmath.c - vector functions against libm in double precision, over floats of every size and sign. */
 #include "base/vmath.h"
 #include "test.h"
 
-/* Distance of `found` from the true value in units of the last place of a float there. */
+/* Error of `found` in units of the last place of a float at the true value. */
 static double ulps(float found, double true_value)
 {
     if (isnan(true_value)) return isnan(found) ? 0 : INFINITY;
@@ -16,7 +15,7 @@ static double ulps(float found, double true_value)
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-/* One float in 997 of all 2^32; 997 is prime, so every exponent and all low bits come. */
+/* Checks one float in 997 of all 2^32; 997 is prime, so every exponent and all low bits occur. */
 static void whole_range(const char *name, float (*f)(float), double (*exact)(double), double allowed)
 {
     double worst = 0;
@@ -30,7 +29,8 @@ static void whole_range(const char *name, float (*f)(float), double (*exact)(dou
     CHECK_NEAR(worst, 0, allowed);
 }
 
-/* Checks a function up to VSIN_MOST, and on floats next to multiples of pi/2, whose remainder is almost 0. */
+/* Checks a function up to VSIN_MOST, and at floats next to multiples of pi/2, where the argument's remainder is almost
+ * 0. */
 static void near_range(const char *name, float (*f)(float), double (*exact)(double), double allowed)
 {
     double worst = 0;
@@ -78,7 +78,7 @@ static void logarithms(void)
     CHECK_NEAR(worst, 0, 1);
 }
 
-/* The nearest of the three bf16 about a float, ties to the even one, found by distance. */
+/* The nearest of the three bf16 around a float, the even one of two, found by distance. */
 static bf16 nearest_bf16(float x)
 {
     uint16_t best = 0;
@@ -86,7 +86,7 @@ static bf16 nearest_bf16(float x)
     for (int step = -1; step <= 1; step++) {
         uint32_t upper = (float_bits(x) >> 16) + (uint32_t)step;
         if (upper > 0xffff || ((upper ^ float_bits(x) >> 16) & 0x8000)) continue;
-        /* infinity stands for the number one step past the largest: there the rounding goes over */
+        /* infinity counts as one step past the largest number: from half a step on, numbers round to infinity */
         double value =
             (upper & 0x7fff) == 0x7f80 ? (upper & 0x8000 ? -0x1p128 : 0x1p128) : (double)from_bf16((bf16)upper);
         if (isnan(value)) continue;
@@ -121,8 +121,8 @@ static void halves(void)
     CHECK_INT(to_bf16(float_of_bits(0x3f818000)), 0x3f82); /* a tie, up to even */
     CHECK_INT(to_bf16(float_of_bits(0x3f808001)), 0x3f81);
     CHECK_INT(to_bf16(3.4e38f), 0x7f80);
-    CHECK(isnan(from_bf16(to_bf16(float_of_bits(0x7f800001))))); /* cut off without care it would be infinity */
-    CHECK(isnan(from_bf16(to_bf16(float_of_bits(0xffffffff))))); /* rounded without care it would be zero */
+    CHECK(isnan(from_bf16(to_bf16(float_of_bits(0x7f800001))))); /* cutting the low bits would give infinity */
+    CHECK(isnan(from_bf16(to_bf16(float_of_bits(0xffffffff))))); /* plain rounding would give zero */
 }
 
 int main(void)

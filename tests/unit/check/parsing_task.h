@@ -1,5 +1,4 @@
-/* parsing_task.h - for the tests of the task parsing: the plugin as the program opens it, and files to read.
- */
+/* parsing_task.h - for tests of the task parsing: opens the plugin as the program does, and writes files for it. */
 #ifndef ABLATE_TEST_PARSING_H
 #define ABLATE_TEST_PARSING_H
 #include "services.h"
@@ -8,7 +7,7 @@
 
 typedef struct {
     const ab_task_plugin *task;
-    void *self; /* NULL when it was refused; then words says why */
+    void *self; /* NULL if it was refused; `words` then has the message */
     char message[2048];
     arena memory;
 } parsing_task;
@@ -24,7 +23,7 @@ static inline const plugin *parsing_plugin(void)
     return p;
 }
 
-/* text: "key=value key=value", without the prefix. no_data as in ab_env. */
+/* Opens the task. text: settings "key=value key=value", without the prefix "parsing."; no_data as in ab_env. */
 static inline parsing_task parsing_open(const char *text, const char *data_dir, bool no_data)
 {
     parsing_task t = {.task = &parsing_plugin()->iface.task};

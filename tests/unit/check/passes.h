@@ -1,4 +1,5 @@
-/* passes.h - one pass of a small model in double precision, and the values it kept, for tests of plugins' records. */
+/* passes.h - runs one pass of a small model in double precision and reads recorded values, for tests of what plugins
+ * record. */
 #ifndef ABLATE_TEST_PASSES_H
 #define ABLATE_TEST_PASSES_H
 #include "network/check/internal.h"
@@ -13,7 +14,7 @@ static inline void open_model(model *m, const pairing *w)
     if (e.text[0]) exit(test_end());
 }
 
-/* One pass over the four sentences. */
+/* Runs one pass over the four sentences. */
 static inline void open_pass(model *m, pass *p, bool training)
 {
     err e = {0};
@@ -30,7 +31,7 @@ static inline void close_both(model *m, pass *p)
     model_free(m);
 }
 
-/* A kept value of one element; NaN: there is none. */
+/* The recorded value of one element, or NaN if there is none. */
 static inline double kept(const pass *p, const char *name)
 {
     ab_t x = tape_find(p->c, name);

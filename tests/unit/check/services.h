@@ -1,5 +1,5 @@
-/* services.h - for the tests of the conformance check: the services that the program gives to tasks, results by
- * name. */
+/* services.h - for tests of the conformance check: the services that the program gives to tasks, and lookup of results
+ * by name. */
 #ifndef ABLATE_TEST_SERVICES_H
 #define ABLATE_TEST_SERVICES_H
 #include "network/check/check.h"

@@ -1,5 +1,5 @@
-/* Attention in bf16 at every instruction set, where queries, keys and values are activations, which are fp32: finite,
- * and as far from fp64 as bf16 may be, on each fused path and in decoding. */
+/* Attention in bf16 at every instruction set, with activations of queries, keys and values, which are fp32: results are
+ * finite and differ from fp64 by bf16's rounding at most, on each fused path and in decoding. */
 #include "network/check/internal.h"
 #include "network/decode/steps.h"
 #include "tensor/cpu/cpu.h"
@@ -32,7 +32,7 @@ static void check_with(const plugin *p, const char *isa, int which, int map, int
     CHECK(isfinite(r.measured) && r.measured > 0);
 }
 
-/* Logits of the last of five steps of one sentence. */
+/* Logits of the last of five decoding steps of one sentence. */
 static void decode(const pairing *w, dtype compute, double out[CHECK_VOCAB])
 {
     enum { STEPS = 5 };

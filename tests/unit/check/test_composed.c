@@ -1,5 +1,5 @@
-/* char_ngrams: a model that composes source tokens of n-grams is the model whose source table has the means added to
- * it, gradients included; a decoder-only model has no source to compose. */
+/* char_ngrams adds the mean of a token's n-gram vectors to its source embedding: the model equals one whose table has
+ * the means added, gradients included. A decoder-only model has no source and refuses it. */
 #include "network/check/internal.h"
 #include "test.h"
 #include <math.h>
@@ -7,7 +7,8 @@
 
 enum { BUCKETS = 5, N = 9 };
 static const int32_t id[N] = {0, 1, 1, 4, 2, 0, 0, 3, 3},
-                     token[N] = {4, 4, 5, 5, 5, 7, 7, 12, 9}; /* token 8 has none, 12 and 9 share theirs */
+                     /* n-gram id[i] belongs to token[i]; token 8 has none, 12 and 9 share one */
+    token[N] = {4, 4, 5, 5, 5, 7, 7, 12, 9};
 
 static double *values_of(model *m, const char *name, bool gradient)
 {
@@ -39,7 +40,7 @@ static void open_one(model *m, const pairing *w)
     if (e.text[0]) exit(test_end());
 }
 
-/* How many n-grams share token[i]'s mean. */
+/* Number of n-grams of token[i]. */
 static int shared_by(int i)
 {
     int all = 0;
@@ -47,7 +48,7 @@ static int shared_by(int i)
     return all;
 }
 
-/* The rows of x [CHECK_VOCAB, d] that `mean` [BUCKETS, d] adds up to. */
+/* Adds to each row of x [CHECK_VOCAB, d] the mean of its n-grams' rows in `mean` [BUCKETS, d]. */
 static void add_means(model *m, const double *mean, double *x)
 {
     int64_t d = m->cfg.d_model;

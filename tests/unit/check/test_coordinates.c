@@ -1,4 +1,5 @@
-/* muP: with it numbers after a few updates do not depend on the width, without it they do; what it refuses. */
+/* muP: with it, activations after a few updates do not depend on the width; without it they do. Also what muP
+ * refuses. */
 #include "test.h"
 #include "network/check/coordinates.h"
 #include "network/model/groups.h"
@@ -63,8 +64,8 @@ int main(void)
     CHECK(slope_of_change(&standard, "dec.1.ffn", 3) > 0.6);
     CHECK(fabs(slope_of_change(&mup, "dec.1.ffn", 3)) < 0.2);
     CHECK(fabs(slope_of_change(&wide, "logits", 2)) < 0.25);
-    for (int s = 0; s < COORDINATE_STEPS; s++) /* at the base mup is the standard parametrisation, bit for bit */
-        CHECK_NEAR(standard.of[0].size[s][0], mup.of[0].size[s][0], 0);
+    /* at the base width, mup equals the standard parametrisation bit for bit */
+    for (int s = 0; s < COORDINATE_STEPS; s++) CHECK_NEAR(standard.of[0].size[s][0], mup.of[0].size[s][0], 0);
 #define PRE {"block", "pre_norm"}, {"schedule", "constant"}, {"d_model", "128"}, {"heads", "8"}, {"layers", "2"}
     refused("optimizer 'muon' cannot take part", WITH(MUP, PRE, {"optimizer", "muon"}));
     refused("schedule 'noam' cannot take part", WITH(MUP, {"d_model", "128"}, {"layers", "1"}));

@@ -1,5 +1,5 @@
-/* Every shipped plugin of a model against a plain NumPy program of its paper's equations: the loss of a small model
- * over four sentences and the loss's gradient in every learned value (tests/oracle/plugins.py writes
+/* Every shipped plugin that is part of a model, against plain NumPy written from its paper's equations: the loss of a
+ * small model over four sentences, and the loss's gradient in every learned value (tests/oracle/plugins.py writes
  * golden/plugins.txt). */
 #include "network/check/internal.h"
 #include "network/settings/config.h"
@@ -15,12 +15,14 @@ static uint64_t stream_of(const char *name) /* FNV-1a, 32 bits */
     return h;
 }
 
-/* Opens the model of a line `case NAME key value ...`; every learned value is its first one, or a number near it. */
+/* Opens the model of a line `case NAME key value ...`, and sets its learned values to their first values, or numbers
+ * near them. */
 static int open_case(model *m, const golden_line *l, arena *a, err *e)
 {
     settings set = {0};
     for (int i = 2; i + 1 < l->n; i += 2) {
-        bool teacher = same(l->word[i + 1], "made_up"); /* golden files have no blanks */
+        /* golden files write "made_up" for a teacher, whose path may have blanks */
+        bool teacher = same(l->word[i + 1], "made_up");
         settings_set(&set, l->word[i], teacher ? TEACHER_MADE_UP : l->word[i + 1], a);
     }
     if (model_open(m, &set, CHECK_VOCAB, CHECK_VOCAB, F64, &cpu_backend, e)) return -1;
@@ -33,8 +35,8 @@ static int open_case(model *m, const golden_line *l, arena *a, err *e)
     return 0;
 }
 
-/* `grad NAME ROWS COLUMNS FILL SLOPE`: the parameter's shape, its first value, and the derivative of the loss along a
- * direction of one number from -1 to 1 for each element. */
+/* Checks `grad NAME ROWS COLUMNS FILL SLOPE`: shape and first value of a parameter, and the derivative of the loss
+ * along a direction with one number in [-1, 1] for each element. */
 static void check_gradient_of(const model *m, const golden_line *l, double size)
 {
     const param *p = params_find(&m->params, l->word[1]);
@@ -79,7 +81,8 @@ static void check_case(const golden *g, size_t at)
     free(s);
 }
 
-/* `schedule NAME WARMUP update rate ...` of 1,000 updates to 0.01, width 64, lr 0.3 (tests/oracle/schedules.py). */
+/* Checks `schedule NAME WARMUP update rate ...`: rates of 1,000 updates to 0.01, width 64, lr 0.3
+ * (tests/oracle/schedules.py). */
 static void check_schedule(const golden_line *l)
 {
     err e = {0};
@@ -108,7 +111,7 @@ static void check_schedules(void)
     golden_free(&g);
 }
 
-/* Every shipped plugin of a kind that models are made of, and every schedule, has a case. */
+/* Every shipped schedule, and every shipped plugin that is part of a model, must have a case. */
 static void check_all_covered(const golden *g)
 {
     size_t n;

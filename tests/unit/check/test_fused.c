@@ -1,6 +1,6 @@
-/* Fused attention against composed, in fp64 and fp32, at every instruction set of this machine: what the kernels
- * compute for rotations, windows, tables of vectors by id, score programs and recurrences. `ablate check` does the same
- * at the set in use. */
+/* Fused attention against composed operations, in fp64 and fp32, at every instruction set of this machine: rotations,
+ * windows, tables of vectors by distance, score programs and recurrences. `ablate check` does this at the current
+ * instruction set. */
 #include "network/check/internal.h"
 #include "tensor/cpu/cpu.h"
 #include "services.h"

@@ -1,4 +1,4 @@
-/* Heads: their logits and losses against those computed here from the usual head's logits of the same model. */
+/* Output heads: their logits and losses against those computed here from the usual head's logits in the same model. */
 #include "passes.h"
 #include <string.h>
 
@@ -6,7 +6,8 @@ static void open_both(model *m, pass *p, const char *head, const char *key, cons
 {
     err e = {0};
     open_model(m, &(pairing){.head = head, .key = key, .value = value});
-    double *values = params_host(&m->params, 0, &e); /* multi_token then adds 0, so its rows are the usual ones */
+    /* with these values multi_token adds 0 to the rows, so its logits are the usual ones */
+    double *values = params_host(&m->params, 0, &e);
     for (size_t i = 0; i < m->params.n; i++)
         if (has_prefix(m->params.p[i].name, "head."))
             memset(values + m->params.p[i].at, 0, m->params.p[i].count * sizeof *values);
@@ -21,7 +22,7 @@ static double log_z(const double *row)
     return log(sum);
 }
 
-/* The rows of the usual head's logits, the caller frees. */
+/* Returns the usual head's logits; the caller frees them. */
 static double *usual_logits(packed *at)
 {
     model m;
@@ -60,7 +61,7 @@ static void check_z_loss(const double *usual)
     close_both(&m, &p);
 }
 
-/* The mean over the rows that have a token `ahead` places behind their own in the sentence. */
+/* Mean loss over rows whose sentence has a token `ahead` positions later. */
 static double mean_ahead(const double *usual, const packed *at, int64_t ahead)
 {
     double sum = 0;
@@ -80,7 +81,7 @@ static void check_multi_token(const double *usual, const packed *at)
     CHECK_NEAR(kept(&p, RECORDED "multi_token.ahead_2"), mean_ahead(usual, at, 2), 1e-12);
     CHECK(fabs(mean_ahead(usual, at, 1) - mean_ahead(usual, at, 2)) > 1e-3);
     close_both(&m, &p);
-    open_both(&m, &p, "multi_token", NULL, NULL, false); /* in evaluation nothing is added, all is known by name */
+    open_both(&m, &p, "multi_token", NULL, NULL, false); /* in evaluation it adds no loss, but has all parameters */
     CHECK(isnan(kept(&p, "auxiliary")));
     bool known = false;
     for (size_t i = 0; i < m.params.n; i++) known |= same(m.params.p[i].name, "head.ahead_1.w");
@@ -92,7 +93,8 @@ static void check_multi_token(const double *usual, const packed *at)
 
 enum { WIDTH = 12 }; /* d_model of check_model_open */
 
-/* A copy of a parameter's values, the caller frees; ends the test if it is not there or has another shape. */
+/* Returns a copy of a parameter's values, which the caller frees. Ends the test if it is missing or has another
+ * shape. */
 static double *values_of(model *m, const char *name, int64_t rows, int64_t columns)
 {
     err e = {0};
@@ -108,7 +110,8 @@ static double *values_of(model *m, const char *name, int64_t rows, int64_t colum
     return y;
 }
 
-/* The head's rows [rows,WIDTH], the caller frees: logits of a softmax whose table begins with the unit matrix. */
+/* Returns the head's input rows [rows,WIDTH], which the caller frees: the logits of a softmax whose table begins with
+ * the identity. */
 static double *last_rows(void)
 {
     model m;
@@ -119,7 +122,7 @@ static double *last_rows(void)
     CHECK(table != NULL);
     double *all = params_host(&m.params, 0, &e);
     for (int64_t i = 0; i < CHECK_VOCAB * WIDTH; i++)
-        all[table->at + (size_t)i] = i / WIDTH == i % WIDTH; /* row 12 is not read */
+        all[table->at + (size_t)i] = i / WIDTH == i % WIDTH; /* row 12 is not needed */
     params_host_done(&m.params, 0, all, true);
     open_pass(&m, &p, false);
     const double *logits = p.c->v[tape_find(p.c, "logits").id].data;
@@ -137,12 +140,12 @@ static void normalise(double *row, int64_t n)
 }
 
 typedef struct {
-    const char *key, *value, *table; /* a setting, and where the short list's vectors are */
+    const char *key, *value, *table; /* a setting, and the table that holds the short list's vectors */
     int64_t table_rows, clusters;
-    int64_t begin[5], columns[4]; /* first token of each tail and the end; inner width of each */
+    int64_t begin[5], columns[4]; /* first token of each cluster and the end; inner width of each */
 } cut;
 
-typedef struct { /* learned values: vectors [token or cluster,WIDTH], products [in,out] */
+typedef struct { /* learned values: vectors [token or cluster,WIDTH], matrices [in,out] */
     double *tokens, *clusters, *narrow[4], *tail[4];
 } learned;
 
@@ -203,7 +206,7 @@ static void check_adaptive(const cut *k, const double *x)
     for (int t = 0; t < 4; t++) free(w.narrow[t]), free(w.tail[t]);
 }
 
-/* Logits of 1,000 and more overflow no exp. */
+/* Logits of 1,000 and more do not overflow exp. */
 static void check_adaptive_far(void)
 {
     model m;

@@ -1,11 +1,11 @@
 /* ab_gru, ab_lstm and ab_conv by the CPU's operations for them (RECURRENT, NEIGHBOURS) against the same layers composed
- * of others: outputs, and every gradient; in every role, and in whole models. */
+ * of simpler operations: outputs and every gradient, in every role, and in whole models. */
 #include "network/check/internal.h"
 #include "services.h"
 #include "opened.h"
 #include "network/plugin/attention_context.h"
 
-static backend composed; /* the CPU without operations for layers */
+static backend composed; /* a CPU backend without operations for layers */
 
 /* ---- one layer ---- */
 
@@ -17,7 +17,8 @@ typedef struct {
     const char *name;
     uint32_t role;
     enum { GRU, CONV, LSTM } kind;
-    int64_t d, before, behind; /* for a recurrent layer: behind 1 for backwards */
+    /* for a convolution: width and taps before and after; for a recurrent layer `behind` 1 means backwards */
+    int64_t d, before, behind;
 } layer_case;
 static const layer_case cases[] = {
     {"gru, encoder, forwards", AB_SELF, GRU, 4, 0, 0},
@@ -91,7 +92,7 @@ static ab_t layer(ab_ctx *c, const layer_case *l, ab_t x)
     return (l->kind == LSTM ? host_table.lstm : host_table.gru)(c, x, "in", "u", l->d, l->behind > 0);
 }
 
-/* Returns a weighted sum of y: every element, dummy rows' too, has its own weight in the loss. */
+/* Returns a weighted sum of y, in which every element, also in dummy rows, has its own weight. */
 static ab_t weighed(ab_ctx *c, ab_t y)
 {
     int64_t d[4];
@@ -122,7 +123,7 @@ static int64_t count_op(const ab_ctx *c, op o)
 }
 static int64_t count_layers(const ab_ctx *c) { return count_op(c, OP_RECURRENT) + count_op(c, OP_NEIGHBOURS); }
 
-/* Loss, kept as "loss", and gradients, that of the rows kept as "d rows". False when it failed. */
+/* Computes loss (recorded as "loss") and gradients (the rows' as "d rows"). Returns false if that failed. */
 static bool run_layer(desk *d, const layer_case *l, const backend *b, dtype compute)
 {
     open_desk(d, l->role, b, compute);
@@ -145,7 +146,7 @@ static bool run_layer(desk *d, const layer_case *l, const backend *b, dtype comp
 /* ---- comparing ---- */
 
 typedef struct {
-    double apart, size; /* largest difference and largest number, with where the first is */
+    double apart, size; /* apart: largest difference; size: largest element */
     double found, expected;
 } gap;
 
@@ -161,7 +162,7 @@ static gap gap_between(const void *found, dtype found_type, const void *expected
     return g;
 }
 
-/* Checks differences in units of a tensor's largest number, at least `least`. */
+/* Checks a difference in units of the tensor's largest element, or of `least` if that is larger. */
 static void check_gap(const char *name, const char *what, gap g, double least, double allowed)
 {
     double relative = g.apart / fmax(g.size, least);
@@ -194,7 +195,8 @@ static void compare_desks(const layer_case *l, const desk *one, const desk *many
     }
 }
 
-/* In fp32 against the composed one in fp64; in bf16 too, where rows and their gradients are rounded to 8 bits. */
+/* Compares in fp32 with the composed layer in fp64; also in bf16, where rows and their gradients are rounded to 8
+ * bits. */
 static void check_layer(const layer_case *l)
 {
     static const struct {
@@ -215,13 +217,13 @@ static void check_layer(const layer_case *l)
     close_desk(&many);
 }
 
-/* Names, shapes and first values are those of the linear and the matrix that checkpoints have. */
+/* Parameters have the names, shapes and first values of the layer's linear maps, as in checkpoints. */
 static void check_values(void)
 {
     static const struct {
         const char *name;
         int64_t rows, columns;
-        double range; /* squared: of uniform values, 0 for zeros */
+        double range; /* first values: uniform in +- sqrt(range); 0: zeros */
     } values[3][3] = {{{"in.w", N, 12, 6.0 / (N + 12)}, {"in.b", 1, 12, 0}, {"u", 4, 12, 1.0 / 4}},
                       {{"w.w", 4 * N, 4, 6.0 / (4 * N + 4)}, {"w.b", 1, 4, 0}},
                       {{"in.w", N, 16, 6.0 / (N + 16)}, {"in.b", 1, 16, 0}, {"u", 4, 16, 1.0 / 4}}};
@@ -262,7 +264,7 @@ static void check_flops(void)
     }
 }
 
-/* ---- where there is no such operation ---- */
+/* ---- cases without such an operation ---- */
 
 static void check_composed(void)
 {
@@ -273,7 +275,7 @@ static void check_composed(void)
             desk d;
             open_desk(&d, AB_CAUSAL, why == 1 ? &composed : &cpu_backend, F32);
             d.k.generic = why == 2;
-            if (why == 3) { /* step by step: sentences of one row */
+            if (why == 3) { /* one row per sentence, as in step-by-step decoding */
                 int32_t every[QUERY_ROWS + 1];
                 for (int32_t r = 0; r <= QUERY_ROWS; r++) every[r] = r;
                 d.k.q_off = d.k.k_off = t_ids(d.c, QUERY_ROWS + 1, every);
@@ -327,8 +329,8 @@ static void check_refused(void)
 /* ---- whole models ---- */
 
 typedef struct {
-    const char *name, *attention, *cross; /* cross: a file, or NULL */
-    int64_t recurrent, conv;              /* operations in a loss tape */
+    const char *name, *attention, *cross; /* cross: a plugin's file, or NULL */
+    int64_t recurrent, conv;              /* number of operations on a loss tape */
 } model_case;
 static const model_case models[] = {
     {"recurrent", "recurrent", NULL, 4, 0},
@@ -346,7 +348,7 @@ static int open_model(model *m, const model_case *k, const backend *b, dtype com
     return check_model_open(m, &w, &(model_kind){.compute = compute, .dropout = 0.2, .on = b}, e);
 }
 
-/* Sentences of unlike lengths, one of a single token on each side. */
+/* Runs sentences of different lengths, with a sentence of one token on each side. */
 static int run_model(model *m, pass *p, const model_case *k, const backend *b, dtype compute, err *e)
 {
     sentences s;
@@ -380,7 +382,7 @@ static void compare_gradients(const model_case *k, const params *one, const para
     }
 }
 
-/* Length of the gradients' difference over that of the gradient. */
+/* Norm of the gradients' difference divided by the gradient's norm. */
 static double apart(const params *a, const params *b)
 {
     const float *x = a->grad, *y = b->grad;
@@ -392,8 +394,8 @@ static double apart(const params *a, const params *b)
     return sqrt(sum / size);
 }
 
-/* In fp32 every gradient; in bf16, where a unit of a ReLU may be off on one side and on on the other, the gradient as a
- * whole, as `ablate check` does. */
+/* In fp32 compares every gradient. In bf16 compares the whole gradient, as `ablate check` does, since a ReLU's unit may
+ * be on in one model and off in the other. */
 static void compare_models(const model_case *k)
 {
     run one, many, one_bf16, many_bf16;
@@ -421,7 +423,7 @@ static void compare_models(const model_case *k)
     close_run(&one), close_run(&many), close_run(&one_bf16), close_run(&many_bf16);
 }
 
-/* In a decoding step only over the source, which is whole. */
+/* In decoding, layers run only over the source, which is complete. */
 static void check_steps(const model_case *k)
 {
     model m;

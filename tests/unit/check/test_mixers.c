@@ -1,5 +1,5 @@
-/* Token mixers against their formulas, written out here position by position: the weights are those that the plugin
- * drew, and the two sentences have different lengths. */
+/* Token mixers against their formulas, written out here position by position, with the plugin's own learned values and
+ * two sentences of different lengths. */
 #include "services.h"
 #include "network/check/block.h"
 #include "network/settings/config.h"
@@ -24,7 +24,7 @@ static const double *values(mixer *m, const char *name)
     return p ? (const double *)m->b.values.value + p->at : none;
 }
 
-/* Returns column j of row i times the linear `name`, `columns` wide, plus its bias, if it has one. */
+/* Returns element j of row times the linear map `name` with `columns` outputs, plus its bias if it has one. */
 static double product(mixer *m, const double *row, int64_t inputs, const char *name, int64_t columns, int64_t j,
                       bool bias)
 {
@@ -37,13 +37,13 @@ static double product(mixer *m, const double *row, int64_t inputs, const char *n
 }
 static const double *row_of(const mixer *m, int64_t t) { return m->x + t * WIDTH; }
 static double sigmoid(double a) { return 1 / (1 + exp(-a)); }
-static double projected(mixer *m, int64_t t, int which, int64_t h, int64_t i) /* 0 query, 1 key, 2 value */
+static double projected(mixer *m, int64_t t, int which, int64_t h, int64_t i) /* which: 0 query, 1 key, 2 value */
 {
     return product(m, row_of(m, t), WIDTH, "qkv", 3 * H * D, which * H * D + h * D + i, true);
 }
 static bool visible(const mixer *m, int64_t i, int64_t j) { return m->role != AB_CAUSAL || j <= i; }
 
-/* ---- states that decay ---- */
+/* ---- mixers whose state decays ---- */
 
 static double log_kept(mixer *m, bool gated, int64_t t, int64_t h, int64_t i)
 {
@@ -53,7 +53,7 @@ static double log_kept(mixer *m, bool gated, int64_t t, int64_t h, int64_t i)
     return log(sigmoid(product(m, low, 16, "alpha_up", H * D, h * D + i, true))) / 16;
 }
 
-/* The weight of position j for i: the sum over the state's rows, each decayed by all positions between. */
+/* The weight of position j for position i: a sum over the key's elements, each decayed at all positions between. */
 static double decayed_weight(mixer *m, bool gated, int64_t h, int64_t i, int64_t j)
 {
     double weight = 0;
@@ -86,13 +86,13 @@ static void decayed_row(mixer *m, bool gated, int64_t i, double *out)
 static void retention(mixer *m, int64_t i, double *out) { decayed_row(m, false, i, out); }
 static void gated_linear(mixer *m, int64_t i, double *out) { decayed_row(m, true, i, out); }
 
-/* ---- states that are corrected: one token after another ---- */
+/* ---- mixers that correct their state: token after token ---- */
 
 typedef enum { DELTA_NET, GATED_DELTA_NET, MAMBA2 } delta_kind;
 static double swish(double a) { return a * sigmoid(a); }
 static double softplus(double a) { return log1p(exp(a)); }
 
-/* Head h of a token's projection `name`, after the convolution of four tokens; of length 1, if asked. */
+/* Head h of a token's projection `name`, after a convolution over four tokens, normalised to length 1 if `unit`. */
 static void mixed(mixer *m, int64_t t, const char *name, int64_t columns, int64_t h, bool unit, double out[D])
 {
     char conv[16];
@@ -134,7 +134,7 @@ static delta_token token_at(mixer *m, delta_kind kind, int64_t t, int64_t h)
     return s;
 }
 
-/* Adds what token i reads from the state of the tokens from one end up to itself. */
+/* Adds what token i reads from the state after the tokens from one end up to i. */
 static void read_state(mixer *m, delta_kind kind, int64_t h, int64_t i, bool backwards, double y[D])
 {
     double S[D][D] = {{0}};
@@ -220,14 +220,14 @@ static void separable(mixer *m, int64_t i, double *out)
     for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, y, WIDTH, "w", WIDTH, d, true);
 }
 
-/* ---- long convolutions between gates ---- */
+/* ---- hyena: gated long convolutions ---- */
 
 enum { ORDER = 2, COLUMNS = H * D, BANDS = 2, UNITS = 3 }; /* hyena.bands, hyena.width; hyena.length is 8 */
 static double sine_unit(mixer *m, const char *name, const double *z, int64_t inputs, int64_t u)
 {
     return sin(14 * product(m, z, inputs, name, UNITS, u, true));
 }
-/* The weight of a position `lag` before (after, if negative) in filter k, column j. */
+/* The weight of the position `lag` earlier (later, if negative) in filter k, column j. */
 static double hyena_tap(mixer *m, int64_t lag, int64_t k, int64_t j)
 {
     double t = (double)lag / 8, feature[1 + 2 * BANDS] = {t}, first[UNITS], second[UNITS];
@@ -251,7 +251,7 @@ static double hyena_input(mixer *m, int64_t t, int64_t column)
 }
 static void hyena(mixer *m, int64_t i, double *out)
 {
-    static double z[ORDER + 1][MOST_ROWS][COLUMNS]; /* the whole sentence's, computed at its first row */
+    static double z[ORDER + 1][MOST_ROWS][COLUMNS]; /* computed for the whole sentence at its first row */
     for (int64_t k = 0; k <= ORDER && !i; k++)
         for (int64_t t = 0; t < m->n; t++)
             for (int64_t j = 0; j < COLUMNS; j++) {
@@ -263,7 +263,7 @@ static void hyena(mixer *m, int64_t i, double *out)
     for (int64_t d = 0; d < WIDTH; d++) out[d] = product(m, z[ORDER][i], COLUMNS, "out", WIDTH, d, true);
 }
 
-/* ---- softmaxes of other scores ---- */
+/* ---- attentions with other scores ---- */
 
 enum { PLACES = 9 }; /* synthesizer.max_len */
 
@@ -312,7 +312,7 @@ static void dense(mixer *m, int64_t i, double *out) { weighted(m, i, out, dense_
 static void random_table(mixer *m, int64_t i, double *out) { weighted(m, i, out, random_score, true); }
 static void kerple(mixer *m, int64_t i, double *out) { weighted(m, i, out, kerple_score, false); }
 
-/* ---- weights that are no softmax over the keys ---- */
+/* ---- attentions whose weights are no softmax over the keys ---- */
 
 static void with_weights(mixer *m, int64_t i, double *out, double (*weight)(mixer *m, int64_t h, int64_t i, int64_t j))
 {
@@ -345,7 +345,7 @@ static void unbiased_row(mixer *m, int64_t i, double *out) { with_weights(m, i, 
 static void sink_row(mixer *m, int64_t i, double *out) { with_weights(m, i, out, sink_weight); }
 static void zero_row(mixer *m, int64_t i, double *out) { with_weights(m, i, out, zero_weight); }
 
-enum { HALF = 2 }; /* D / 2, D made even */
+enum { HALF = 2 }; /* D / 2, with D rounded up to an even number */
 static double map_score(mixer *m, int64_t which, int64_t h, int64_t i, int64_t j)
 {
     double s = 0;
@@ -399,7 +399,7 @@ static void compare(mixer *m, const form *f)
     const int32_t *lengths = f->lengths ? f->lengths : usual;
     int64_t numbers = (lengths[0] + lengths[1]) * WIDTH;
     for (int64_t i = 0; i < numbers; i++) m->b.x[i] = cos((double)(i * i + 3 * i));
-    /* biases begin at 0 */
+    /* moves all parameters off their first values: biases are 0 at first */
     for (size_t i = 0; i < m->b.values.total; i++) ((double *)m->b.values.value)[i] += 0.05 * sin((double)i);
     err e = {0};
     CHECK_INT(block_run(&m->b, &e), 0);

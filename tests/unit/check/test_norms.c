@@ -1,5 +1,4 @@
-/* Every norm that ships, on rows whose outputs are computed here from the paper's formula with the parameters at their
- * initial values. */
+/* Every shipped norm on three rows, against the formula of its paper, with parameters at their first values. */
 #include "services.h"
 #include "network/plugin/attention_context.h"
 #include "network/settings/config.h"

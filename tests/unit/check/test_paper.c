@@ -15,7 +15,7 @@ typedef struct {
     double x[ROWS * D], y[ROWS * D];
 } desk;
 
-/* Runs the plugin on x: a position's embedding of rows 0, 1, 2 ..., or a feed-forward. */
+/* Runs the plugin: a position's embedding of positions 0, 1, 2 ..., or a feed-forward of x. */
 static void open_desk(desk *d, ab_kind kind, const char *name)
 {
     err e = {0};
@@ -56,7 +56,8 @@ static void close_desk(desk *d)
     params_free(&d->values);
 }
 
-/* One matrix per k turns each pair of PE(pos), sin and cos, into that of PE(pos + k): a rotation by k frequencies. */
+/* For each k, one matrix maps each pair (sin, cos) of PE(pos) to that of PE(pos + k): a rotation by k times its
+ * frequency. */
 static void test_positions(void)
 {
     desk d = {0};
@@ -73,7 +74,7 @@ static void test_positions(void)
     close_desk(&d);
 }
 
-/* The mean of (q k')^2 over pairs of vectors of independent numbers with mean 0 and variance 1 is d_k. */
+/* For vectors of independent elements with mean 0 and variance 1, the mean of (q k')^2 is d_k. */
 static void test_variance(void)
 {
     enum { PAIRS = 20000 };
@@ -95,7 +96,7 @@ static void test_variance(void)
     }
 }
 
-/* out[t] = b + sum over `width` taps k of in[t + k - width / 2] w[k]: in has n columns, out m. */
+/* out[t] = b + sum over taps k < width of in[t + k - width / 2] w[k]; rows of `in` have n columns, rows of `out` m. */
 static void convolve(const double *in, int n, const double *w, const double *b, int width, int m, double *out)
 {
     for (int t = 0; t < ROWS; t++)

@@ -43,7 +43,7 @@ static void close_form(opened *o)
     parsing_close(&o->t);
 }
 
-/* A sentence of 1 to `most` words, known and unknown ones. */
+/* Makes a sentence of 1 to `most` words, known and unknown ones. */
 static char *random_sentence(rng *r, int most)
 {
     static const char *const words[] = {"the",     "dog",           "Ann",   "sees", "barks",    ".",
@@ -54,7 +54,7 @@ static char *random_sentence(rng *r, int most)
     return s.s;
 }
 
-/* The longest runs of a printed tree: brackets that open one after the other, constituents over the same
+/* Finds the longest runs in a printed tree: brackets that open without a word between, constituents over the same
  * words. */
 static void longest_runs(const char *printed, int64_t *opening, int64_t *unary)
 {
@@ -80,7 +80,7 @@ static void longest_runs(const char *printed, int64_t *opening, int64_t *unary)
     tree_free(&t);
 }
 
-/* ---- walks: any allowed token, again and again ---- */
+/* ---- random walks over allowed tokens ---- */
 
 static void walk(const opened *o, int f, rng *r, int64_t extra, int64_t unary_cap, int64_t open_cap)
 {
@@ -146,7 +146,7 @@ static void walks(void)
             }
 }
 
-/* ---- the search, with random models ---- */
+/* ---- constrained search with random models ---- */
 
 static void random_model(model *m, const opened *o, int f, double spread, const char *seed)
 {
@@ -204,14 +204,14 @@ static void searches(void)
                 CHECK_INT(routes.first, 24);
                 search(f, "unary_cap=2", beam, 2, spread, &routes);
                 search(f, "constrained=false", beam, 40, spread, &routes);
-                CHECK(routes.again > 0); /* a random model gives no tree by itself */
+                CHECK(routes.again > 0); /* a random model produces no tree without constraints */
             }
 }
 
-/* ---- trees that constraints allow ---- */
+/* ---- trees that the constraints allow ---- */
 
-/* The corpora's own trees pass, but for words outside any constituent (22 in GUM) and longer runs than the
- * caps (GENIA's extra: five or more constituents over the same words). */
+/* The corpora's trees pass, except words outside of any constituent (22 in GUM) and runs longer than the caps (extra of
+ * GENIA: five or more constituents over the same words). */
 static void gold_trees(const char *data, const char *train, const char *form, int64_t exceptions)
 {
     char *set = xprintf("data=%s train=%s linearisation=%s", data, train, form);
@@ -237,7 +237,7 @@ static void gold_trees(const char *data, const char *train, const char *form, in
             for (int64_t k = 0; k <= ids.n && ok; k++) {
                 int32_t id = k < ids.n ? ids.id[k] : VOCAB_EOS;
                 t.task->allowed(t.self, state, mask);
-                ok = mask[id] || id == VOCAB_UNK; /* a label that training does not show */
+                ok = mask[id] || id == VOCAB_UNK; /* a label that is missing in training */
                 void *next = k < ids.n ? t.task->advance(t.self, state, id) : NULL;
                 t.task->release(t.self, state);
                 state = next;

@@ -1,7 +1,7 @@
 /* The task parsing: the files that its settings name, and its messages about files that are missing or invalid. */
 #include "parsing_task.h"
 
-/* ---- lists of files ---- */
+/* ---- which trees the settings select ---- */
 
 static int64_t counted(const char *list, const char *more, ab_split split)
 {
@@ -53,7 +53,7 @@ static void file_lists(void)
     free(some);
 }
 
-/* train_trees keeps the first trees of one file's training part; dev and test stay. */
+/* train_trees keeps the first trees of the training split of a single file; dev and test stay. */
 static void trees_of_one_file(void)
 {
     enum { TREES = 400, KEPT = 20 };
@@ -89,7 +89,8 @@ static void data_with_plus(void)
     parsing_close(&t);
 }
 
-/* Gold trees, silver ones, then the gold ones' repetitions; train_trees counts gold ones only. */
+/* With silver trees, training has gold trees, then silver ones, then the gold ones' repetitions; train_trees counts
+ * gold ones only. */
 static void silver_trees(void)
 {
     write_text("silver/gold.ptb", "(S (NN a))\n(S (NN b))\n(S (NN c))");
@@ -111,7 +112,7 @@ static void silver_trees(void)
             check_example(&t, AB_TRAIN, i, expected[i], tgt);
             free(tgt);
         }
-        t.task->vocabs(t.self, &v); /* a label of silver trees alone has its brackets */
+        t.task->vocabs(t.self, &v); /* a label that only silver trees have gets brackets, too */
         for (int64_t i = 0; i < v.n_symbols; i++) marks += same(v.symbols[i], "(X") || same(v.symbols[i], ")X");
         CHECK_INT(marks, 2);
         CHECK_TEXT(t.task->reference_line(t.self, AB_TEST, 1, NULL), "(TOP (S (NN b)))");

@@ -1,5 +1,6 @@
-/* The task parsing: treebanks to sequences and back to the same trees. With $ABLATE_DATA the trees of CRAFT, GENIA and
- * GUM: a drawn half of the pairs of a form and a part of them, under sanitizers a sixth, before a release all. */
+/* The task parsing: trees become sequences, and the sequences give the same trees. With $ABLATE_DATA the trees of
+ * CRAFT, GENIA and GUM: a random half of the pairs of a linearisation and a split; under sanitizers a sixth, before a
+ * release all. */
 #include "text/data/dataset.h"
 #include "text/metric/tree.h"
 #include "parsing_task.h"
@@ -30,7 +31,7 @@ static void sequences(void)
         parsing_task t = parsing_open(text, "/nowhere", false);
         CHECK_TEXT(t.message, "trees of empty elements (-NONE-) alone, left out: 2");
         if (t.self) CHECK_INT(t.task->count(t.self, AB_TRAIN), LENGTH(expected));
-        /* -LRB- is a constituent in the last tree, so the tag of that name is marked */
+        /* the last tree has a constituent named -LRB-, so a tag of that name gets a backslash */
         for (int i = 0; i < (int)LENGTH(expected); i++)
             check_example(&t, AB_TRAIN, i, expected[i][0], f == 0 && i == 2 ? "NP \\-LRB- NN /NP" : expected[i][f + 1]);
         check_example(&t, AB_TEST, 1, "b", f == 0 ? "S NN /S" : f == 1 ? "S XX /S" : f == 2 ? "(S b )S" : "b (S )S");
@@ -105,7 +106,7 @@ static void repairs(void)
     }
 }
 
-/* A repaired output counts in F1, not in strict F1. */
+/* F1 counts a repaired output, strict F1 does not. */
 static void scores(void)
 {
     char *set = xprintf("data=%s/small linearisation=words", test_folder);
@@ -114,8 +115,8 @@ static void scores(void)
                          "(S _y_ )S"};
     ab_metric m[8];
     CHECK_INT(t.task->score(t.self, AB_TRAIN, hyp, 5, m, 8, t.message, sizeof t.message), 4);
-    /* gold 3 + 1 + 1 + 1 + 1, found the same; matched S NP VP ADVP NP; the last label is cut to nothing, as
-     * EVALB does */
+    /* gold brackets 3 + 1 + 1 + 1 + 1, as many in the output; matched: S NP VP ADVP NP; the last output's label is
+     * deleted, as in EVALB */
     CHECK_TEXT(m[0].name, "F1");
     CHECK_NEAR(m[0].value, 100.0 * 2 * 5 / (7 + 7), 1e-9);
     CHECK_TEXT(m[1].name, "F1_strict");
@@ -128,7 +129,7 @@ static void scores(void)
     free(set);
 }
 
-/* Trees count as a parser's output if their files lie in a folder named gum. */
+/* Trees in a folder named gum count as a parser's output, not as gold. */
 static void parsed_gold(void)
 {
     static const struct {
@@ -168,8 +169,8 @@ static void parsed_gold(void)
 
 /* ---- every tree of the corpora ---- */
 
-/* The tree of a line after the rules of parsing's treebanks, by the scorer's reader: words_TAG in typed,
- * brackets in gold. */
+/* A line's tree by the rules for parsing's treebanks, read by the scorer's reader: typed has word_TAG, gold has
+ * brackets. */
 static void expected_tree(const tree *t, str *typed, str *gold)
 {
     size_t *open = xcalloc(t->n + 1, sizeof *open), depth = 0;
@@ -229,7 +230,7 @@ static void corpus_file(const char *data, const char *name, int f, int64_t excep
         expected_tree(&x, &typed, &gold);
         CHECK_INT(t.task->accepts(t.self, ex.src, ex.tgt), 1);
         CHECK_TEXT(t.task->format_output(t.self, str_text(&typed), ex.tgt), str_text(&gold));
-        /* labels bring the tags themselves */
+        /* the form `labels` takes tags from typed text */
         if (f == 0 && same(t.task->encode_input(t.self, ex.src), ex.src))
             CHECK_TEXT(t.task->format_output(t.self, ex.src, ex.tgt), str_text(&gold));
     }
@@ -245,8 +246,8 @@ static void corpus_file(const char *data, const char *name, int f, int64_t excep
     free(path);
 }
 
-/* Through a vocabulary of subwords: every sequence of GUM comes back, each bracket as one token. Characters
- * that training did not show stand as unknown, and the sequence is still one of its sentence. */
+/* With a vocabulary of subwords every sequence of GUM comes back, each bracket as one token. Characters that training
+ * lacks become unknown; the sequence is still valid for its sentence. */
 static void through_vocabulary(void)
 {
     parsing_task t = parsing_open("data=gum linearisation=words", test_data(), false);

@@ -1,7 +1,7 @@
-/* Every plugin of the project passes the conformance check: in the short suite every tenth, in `--all` a drawn third,
- * under AddressSanitizer a drawn twentieth, before a release all. A name as argument: only that one. Attention meets
- * one position in the short suite, two in the long one, all before a release; under AddressSanitizer, where double
- * precision is ten times slower, one, and sentences of at most 100 tokens. */
+/* Every plugin of the project passes the conformance check: in the short suite every tenth, in `--all` a random third,
+ * under AddressSanitizer a random twentieth, before a release all. An argument names a single plugin. An attention is
+ * checked with one position in the short suite, two in `--all`, every one before a release; under AddressSanitizer,
+ * where double precision is ten times slower, with one position and sentences of at most 100 tokens. */
 #include "services.h"
 
 int main(int argc, char **argv)
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
             printf("%s\n", title);
         free(title);
     }
-    for (size_t i = 0; i < n_list && argc < 2; i++) { /* each claim, of all */
+    for (size_t i = 0; i < n_list && argc < 2; i++) { /* checks every attention's claims on positions */
         check_result r[CHECK_MOST];
         if (all[i]->desc.kind != AB_ATTENTION || !check_plugin(all[i], "positions", r)) continue;
         CHECK_THAT(r[0].outcome != CHECK_FAIL, "%s", r[0].message);

@@ -1,6 +1,6 @@
-/* Numbers and losses that plugins record, against the values they are computed from; the mixture of experts: training
- * without a full expert equals evaluation, a full one drops rows, and costs count only the experts that a row goes to;
- * the mixture of depths: costs count only the tokens that may be chosen. */
+/* Values and losses that plugins record equal the values that they are computed from. Mixture of experts: training
+ * equals evaluation if no expert is full, a full expert drops rows, and costs count only the experts that a row uses.
+ * Mixture of depths: costs count only the tokens that may be chosen. */
 #include "opened.h"
 #include "passes.h"
 #include "network/model/costs.h"
@@ -30,7 +30,8 @@ static void check_recorded(void)
     CHECK(kept(&p, RECORDED "records.size") > 0);
     CHECK(isfinite(kept(&p, RECORDED "records.hidden")));
     const node *several =
-        &p.c->v[tape_find(p.c, RECORDED "records.several").id]; /* 1 layer and 2, of 3, 3, 2 numbers */
+        /* means over the layers, which log 3, 3 and 2 numbers */
+        &p.c->v[tape_find(p.c, RECORDED "records.several").id];
     CHECK_INT(node_count(several), 3);
     static const double means[] = {7. / 3, 11. / 3, 4};
     for (int i = 0; i < 3; i++) CHECK_NEAR(((const double *)several->data)[i], means[i], 1e-12);
@@ -75,7 +76,7 @@ static double feed_forward_flops(const char *feed_forward, const char *key, cons
     return costs.forward[COST_FEED_FORWARD];
 }
 
-/* 1.25 times two of 16 experts, and the gate; all of them would be 16 times one. */
+/* Cost of 1.25 times two of 16 experts, and of the gate; all experts would cost 16 times one. */
 static void check_active(void)
 {
     double one = feed_forward_flops("relu", NULL, NULL), four = feed_forward_flops("moe", NULL, NULL),
@@ -84,7 +85,7 @@ static void check_active(void)
     CHECK(four > 2.4 * one && sixteen < 1.6 * four);
 }
 
-/* A quarter of 256 rows, one more for each of 8 sentences, and the router. */
+/* Cost of a quarter of 256 rows, plus one for each of 8 sentences, and of the router. */
 static void check_skipped(void)
 {
     double all = feed_forward_flops("relu", NULL, NULL),

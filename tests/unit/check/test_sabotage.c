@@ -1,8 +1,8 @@
-/* Each sabotaged plugin fails exactly the check that it is made for, in words; those that cannot be loaded
- * are refused before any of their code runs. */
+/* Each sabotaged plugin fails exactly the check that it is made for, with the right message; those that cannot be
+ * loaded are refused before any of their code runs. */
 #include "services.h"
 
-/* file, check that must fail ("load": refused; NULL: none), parts of the message */
+/* file; the check that must fail ("load": refused when opened; NULL: none); parts of its message */
 static const struct {
     const char *file, *check, *says[3];
 } cases[] = {
@@ -170,9 +170,9 @@ static const struct {
       "inputs and attr"}},
 };
 
-/* Attention meets two positions, in the short suite one, before a release all; under AddressSanitizer, where double
- * precision is ten times slower, one. In the short suite every eighth plugin is checked, in `--all` a drawn
- * quarter, under AddressSanitizer a drawn part of 24. */
+/* An attention is checked with two positions, in the short suite with one, before a release with all; under
+ * AddressSanitizer, where double precision is ten times slower, with one. The short suite checks every eighth plugin,
+ * `--all` a random quarter, under AddressSanitizer a random one of 24. */
 static size_t pairings(void)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -210,7 +210,7 @@ static void check_case(size_t i)
     for (size_t k = 0; k < LENGTH(cases[i].says) && cases[i].says[k]; k++) CHECK_HAS(words, cases[i].says[k]);
 }
 
-/* Checks the message of a check that does not fail. */
+/* Checks the message of a check that succeeds. */
 static void check_said(const char *file, const char *check, const char *words)
 {
     char path[1024];
@@ -223,7 +223,7 @@ static void check_said(const char *file, const char *check, const char *words)
     CHECK_HAS(found ? found->message : e.text, words);
 }
 
-/* The command's exit status. */
+/* Checks the exit status of `ablate check`. */
 static void check_status(void)
 {
     static const char good[] = "schedule/constant", none[] = "attention/scaled_dott",

@@ -1,5 +1,5 @@
-/* A run's seed reaches dropout's masks, the order of batches and the first values, each by itself; dev and test
- * examples reach no vocabulary. */
+/* A run's seed determines dropout's masks, the order of batches and the first values, each independently of the others.
+ * Dev and test examples do not enter the vocabularies. */
 #include "network/check/internal.h"
 #include "network/settings/config.h"
 #include "services.h"
@@ -57,7 +57,7 @@ static void check_first_values(void)
     CHECK_NEAR(first_value("1"), one, 0);
 }
 
-/* ---- a task whose dev and test sentences have words, and letters, of their own ---- */
+/* ---- a task whose dev and test sentences have words and letters that training lacks ---- */
 
 enum { EXAMPLES = 40 };
 static int64_t count(void *self, ab_split s) { return self && s == AB_TRAIN ? EXAMPLES : 2; }
@@ -85,7 +85,7 @@ static void check_vocabularies(void)
             int64_t known = 0;
             CHECK_INT(vocab_encode(src, own[i], &found, &e), 0);
             for (int64_t k = 0; k < found.n; k++) known += found.id[k] >= VOCAB_SPECIALS && found.id[k] != VOCAB_EOS;
-            /* U+2581, the blank of subwords, is known from training */
+            /* subwords know U+2581, which stands for a blank, from training */
             CHECK_THAT(known <= (kind == TOKENS_BPE || kind == TOKENS_UNIGRAM),
                        "%s: found %d tokens of '%s', which only dev or test has, expected none", vocab_kind_names[kind],
                        (int)known, own[i]);

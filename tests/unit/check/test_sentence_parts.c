@@ -1,6 +1,6 @@
 /* The feed-forwards soft_moe and mixture_of_depths against their papers' formulas, written out here sentence by
- * sentence: encoder and decoder, training and evaluation, sentences of unlike lengths with rows that fill up the batch.
- * That decoding gives what the whole sentence does is `ablate check`'s part. */
+ * sentence: encoder and decoder, training and evaluation, sentences of different lengths with dummy rows at the batch's
+ * end. `ablate check` tests that decoding gives the results of whole sentences. */
 #include "network/check/internal.h"
 #include "services.h"
 #include "network/plugin/attention_context.h"
@@ -11,11 +11,11 @@ enum { D = 3, FF = 4, SENTENCES = 4, TOKENS = 14, ROWS = TOKENS + 2 };
 static const int32_t offset[] = {0, 4, 5, 12, TOKENS};
 
 typedef struct {
-    const char *plugin, *settings[4][2]; /* without the plugin's name */
+    const char *plugin, *settings[4][2]; /* settings: keys without the plugin's name, and values */
     uint32_t role;
     bool training;
     int64_t time; /* length of padded sentences; the longest has 7 tokens */
-    double scale; /* soft_moe's learned number */
+    double scale; /* soft_moe's learned scale */
 } call_case;
 
 typedef struct {
@@ -101,7 +101,7 @@ static void close_desk(desk *d)
     params_free(&d->values);
 }
 
-/* out [D] += weight times a ReLU layer of row [D]; its values are `prefix`1.w ... */
+/* out [D] += weight * f(row [D]), where f is a layer with ReLU whose parameters are `prefix`1.w ... */
 static void add_layer(const desk *d, const char *prefix, const double *row, double weight, double *out)
 {
     char name[4][16];
@@ -141,7 +141,8 @@ static double score(const desk *d, const double *x, int s, double scale)
     return scale * dot / sqrt(xx * pp);
 }
 
-/* Row r of the tokens from .. to - 1, whose own weights are the largest ones less, as a stable softmax's are. */
+/* Adds the output for row r from the tokens from .. to - 1. Subtracts the largest weight before exp, as a stable
+ * softmax does. */
 static void soft_row(const desk *d, int r, int from, int to, double scale, double *out)
 {
     double combine[ALL], all = 0;
@@ -189,7 +190,7 @@ static double router(const desk *d, int r)
     return sum;
 }
 
-/* Is row r of the sentence from .. to - 1 among its best? */
+/* Is row r among the best rows of the sentence from .. to - 1? */
 static bool is_best(const desk *d, int r, int from, int to, double capacity)
 {
     int before = 0;
@@ -226,7 +227,7 @@ static void check_depths(uint32_t role, bool training, int64_t time, const char 
         for (int r = TOKENS; r < ROWS; r++) check_row(&d, &k, r, (double[D]){0});
     printf("mixture_of_depths, role %u, training %d, capacity %s: %d of %d tokens, %d missed\n", role, training,
            capacity, chosen, TOKENS, missed);
-    CHECK(atof(capacity) == 1 || (missed > 0 && missed < TOKENS)); /* else the cases would not differ */
+    CHECK(atof(capacity) == 1 || (missed > 0 && missed < TOKENS)); /* or else all cases would be alike */
     if (training) {
         CHECK_NEAR(kept(&d, "mixture_of_depths.chosen"), (double)chosen / TOKENS, 1e-12);
         CHECK_NEAR(kept(&d, "mixture_of_depths.missed"), (double)missed / TOKENS, 1e-12);

@@ -1,5 +1,5 @@
 /* ab_shift and ab_depthwise_conv against their definitions on packed sentences, in double precision; and the width of
- * what is learned. That decoding gives the same is `ablate check`'s part (canon, token_shift, block_shifts). */
+ * what is learned. `ablate check` tests that decoding gives the same (canon, token_shift, block_shifts). */
 #include "network/check/internal.h"
 #include "services.h"
 #include "network/plugin/attention_context.h"
@@ -7,7 +7,7 @@
 enum { N = 3, SENTENCES = 3, ROWS = 10, BEFORE = 2, BEHIND = 1 };
 static const int32_t offset[] = {0, 4, 5, ROWS};
 
-/* Row `r` moved `by` rows within its sentence; -1: there is none. */
+/* Returns the row `by` rows before row r in its sentence, or -1 if there is none. */
 static int moved(int r, int by)
 {
     int s = 0;

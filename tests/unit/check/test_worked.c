@@ -1,9 +1,8 @@
 /* Worked examples: given q, k and v, each attention and positional encoding gives the rows of its formula
- * (tests/oracle/golden/attention.txt, made by PyTorch), and the five rows of the classic example come out to
- * four digits.
+ * (tests/oracle/golden/attention.txt, made by PyTorch), and the classic example of five rows comes out to four digits.
  *
- * The rows given to the plugin are q, k and v side by side, and all weights are identities: so the plugin's
- * own projections find exactly these. */
+ * The plugin gets rows that hold q, k and v side by side, and all its weights are identities: so its own projections
+ * give exactly q, k and v. */
 #include "services.h"
 #include "network/check/block.h"
 #include "network/settings/config.h"
@@ -15,7 +14,7 @@ typedef struct {
     size_t n;
 } golden;
 
-/* The numbers of `in NAME ...` or `out NAME ...`; n of them must be there. The caller frees. */
+/* Returns the numbers of `in NAME ...` or `out NAME ...`, which must be n; the caller frees them. */
 static double *numbers(const golden *g, const char *side, const char *name, int64_t n)
 {
     double *v = xcalloc((size_t)n, sizeof *v);
@@ -55,7 +54,7 @@ static double *weights(block *b, const char *name)
     return p ? (double *)b->values.value + p->at : NULL;
 }
 
-/* value[i][i % columns] = 1 for every row i below n of a matrix so many columns wide, 0 elsewhere. */
+/* Sets the matrix `value` [rows,columns]: value[i][i % columns] = 1 for every row i below n, 0 elsewhere. */
 static void identity(block *b, const char *name, int64_t rows, int64_t columns)
 {
     double *w = weights(b, name);
@@ -68,7 +67,7 @@ static void fill(block *b, const char *name, const double *from, size_t n)
     if (w) memcpy(w, from, n * sizeof *w);
 }
 
-/* [B,H,T,d] as columns from `first` on of rows. */
+/* Writes v [B,H,T,d] into the columns from `first` on of rows. */
 static void put_heads(double *rows, const double *v, int64_t first, int64_t width)
 {
     for (int64_t s = 0; s < B; s++)
@@ -113,7 +112,8 @@ static void check_form(const golden *g, const char *name, const char *attention,
     const plugin *pa = plugin_find(AB_ATTENTION, attention, &e), *pp = plugin_find(AB_POSITION, position, &e);
     CHECK_TEXT(e.text, "");
     if (!pa || !pp) return;
-    const plugin *owner = same(position, "none") ? pa : pp; /* has the one setting that differs from its default */
+    /* the plugin that has the setting which differs from its default */
+    const plugin *owner = same(position, "none") ? pa : pp;
     block_spec s = {pa,
                     pp,
                     settings_for(pa, owner == pa ? setting[0] : NULL, setting[1], &a),
@@ -154,7 +154,7 @@ static void check_form(const golden *g, const char *name, const char *attention,
     arena_free(&a);
 }
 
-/* ---- hooks on their own ---- */
+/* ---- hooks alone ---- */
 
 static ab_t range(ab_ctx *c, int64_t n)
 {
@@ -183,8 +183,7 @@ static void check_hook(const golden *g, const char *name, const char *position)
     CHECK_INT(tape_run(c, &(run_options){.from = PHASE_CONST}), 0);
     const node *v = tape_at(c, y);
     double *expected = numbers(g, "out", name, node_count(v));
-    /* keys after the query: the paper has none; the plugin takes the distance, the golden numbers its
-     * negative */
+    /* the paper defines no keys after the query: the plugin uses the distance, the golden numbers its negative */
     for (int64_t i = 0; i < node_count(v); i++)
         CHECK_NEAR(((const double *)v->data)[i], p->iface.position.bias ? -fabs(expected[i]) : expected[i], 2e-8);
     tape_free(c);
@@ -203,7 +202,7 @@ static void check_rows(void)
     arena a = {0};
     const plugin *p = plugin_find(AB_ATTENTION, "scaled_dot", &e);
     for (int with_weights = 0; with_weights < 2;
-         with_weights++) { /* values: the rows, or unit vectors, which give the weights */
+         with_weights++) { /* values: the rows, or unit vectors, for which the output is the weights */
         int64_t d_v = with_weights ? 5 : 2, width = 4 + d_v;
         block_spec s = {p,     NULL, settings_for(p, NULL, NULL, &a), NULL, AB_SELF, 1, 2, d_v, width, 1, 5, NULL,
                         false, 0};
@@ -224,7 +223,7 @@ static void check_rows(void)
     arena_free(&a);
 }
 
-/* ---- a window that moves: the weights of keys by their places alone, Graves 2013, eq. 46 to 51 ---- */
+/* ---- gaussian_window: weights that depend on the keys' positions only (Graves 2013, eq. 46 to 51) ---- */
 
 static void check_window(double most)
 {

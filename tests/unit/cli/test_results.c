@@ -1,6 +1,5 @@
-/* ls, show, log, rm, query, table, report, record, import: exit codes, what goes to standard output, what to
- * standard error.
- */
+/* Commands on a database (ls, show, log, rm, query, table, report, record, import): exit codes, standard output and
+ * standard error. */
 #include "../report/fixture.h"
 #include "cli/options.h"
 #include <fcntl.h>
@@ -30,7 +29,7 @@ static void divert(int fd, const char *file, int *kept)
     free(p);
 }
 
-/* Runs a command given as words; out_text and err_text hold what it printed. */
+/* Runs a command; out_text and err_text get what it printed. */
 static int run(const command *what, const char *words[])
 {
     char *argv[16] = {0};
@@ -156,7 +155,7 @@ static void test_query_table(void)
     CHECK(!strstr(out_text, "\"about\":\"\""));
     CHECK_INT(RUN(&query_command, "query", "--list", "curvs"), 1);
     static const char *const described[] = {"runs", "curves", "plugins_used", "paired", "summary", "results"};
-    for (size_t i = 0; i < LENGTH(described); i++) { /* every column of these is described */
+    for (size_t i = 0; i < LENGTH(described); i++) { /* every column of these views has a description */
         CHECK_INT(RUN(&query_command, "query", "--list", described[i], "--json"), 0);
         if (strstr(out_text, "\"about\":\"\"")) printf("%s: %s\n", described[i], out_text);
         CHECK(!strstr(out_text, "\"about\":\"\""));
@@ -222,7 +221,7 @@ static void test_record(void)
               "not trained here: `ablate run SPEC.ini` trains them here, and then `ablate table NAME --vs recorded`");
     CHECK_INT(RUN(&table_command, "table", "toy", "--vs", "recorded", "--db", other), 1);
     CHECK_HAS(err_text, "found no recorded runs to compare with");
-    CHECK_INT(RUN(&import_command, "import", json), 0); /* beside the experiment's own runs, not in their place */
+    CHECK_INT(RUN(&import_command, "import", json), 0); /* adds to the experiment's runs, and replaces none */
     CHECK_HAS(err_text, "6 runs added");
     CHECK_INT(RUN(&table_command, "table", "toy"), 0);
     CHECK_HAS(out_text, "Recorded runs exist: `ablate table toy --vs recorded`");
@@ -246,7 +245,7 @@ static int count(const char *database, const char *sql)
     return n;
 }
 
-/* A table computes the comparisons of its own experiment and of no other; a query of `paired` those of all. */
+/* A table computes the comparisons of its own experiment only; a query of `paired` computes those of all. */
 static void test_stored(void)
 {
     char *two = path_join(folder, "two.db");
@@ -260,7 +259,7 @@ static void test_stored(void)
     CHECK_INT(count(two, "SELECT count(*) FROM compared"), 1);
     CHECK_INT(count(two, "SELECT count(*) FROM compared c JOIN experiment e ON e.id=c.experiment_id AND name='one'"),
               1);
-    CHECK_INT(RUN(&table_command, "table", "--db", two), 0); /* the last one */
+    CHECK_INT(RUN(&table_command, "table", "--db", two), 0); /* without a name: the last experiment */
     CHECK_INT(count(two, "SELECT count(*) FROM compared"), 2);
     change(two, "DELETE FROM compared");
     CHECK_INT(RUN(&query_command, "query", "SELECT count(*) FROM paired", "--db", two), 0);
@@ -270,7 +269,7 @@ static void test_stored(void)
 
 static void test_rm(void)
 {
-    CHECK_INT(RUN(&rm_command, "rm", "1", "nope", "--yes"), 1); /* nothing goes when one name is wrong */
+    CHECK_INT(RUN(&rm_command, "rm", "1", "nope", "--yes"), 1); /* one wrong name: nothing is removed */
     CHECK_INT(RUN(&show_command, "show", "1"), 0);
     CHECK_INT(RUN(&rm_command, "rm", "1", "toy/A/heads=1", "--dry-run"), 0);
     CHECK_HAS(err_text, "would remove 2 runs and 0.0 MB of files");
@@ -281,7 +280,7 @@ static void test_rm(void)
     CHECK_INT(RUN(&show_command, "show", "1"), 1);
     CHECK_INT(RUN(&rm_command, "rm"), 2);
     CHECK_INT(RUN(&rm_command, "rm", "--experiment", "toy", "--yes"), 0);
-    CHECK_INT(RUN(&ls_command, "ls", "toy"), 0); /* only recorded runs remain */
+    CHECK_INT(RUN(&ls_command, "ls", "toy"), 0); /* only the imported runs remain */
     CHECK_INT(RUN(&rm_command, "rm", "--experiment", "toy.recorded", "--yes"), 0);
     CHECK_INT(RUN(&ls_command, "ls", "toy"), 1);
 }
@@ -293,14 +292,14 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     path = path_join(folder, "results.db");
     options = (db_options){.path = path, .usual = path, .root = folder};
-    CHECK_INT(RUN(&ls_command, "ls"), 1); /* no command that reads makes the file */
+    CHECK_INT(RUN(&ls_command, "ls"), 1); /* commands that only read do not create the file */
     CHECK_HAS(err_text, "no database at ");
     CHECK_HAS(err_text, "`ablate run` creates one");
     CHECK_INT(RUN(&table_command, "table"), 1);
     CHECK_INT(RUN(&query_command, "query", "SELECT 1"), 1);
     CHECK_INT(RUN(&rm_command, "rm", "1", "--yes"), 1);
     CHECK_INT(RUN(&record_command, "record", "toy"), 1);
-    CHECK_INT(RUN(&table_command, "table", "table3"), 0); /* published tables are in the program */
+    CHECK_INT(RUN(&table_command, "table", "table3"), 0); /* the program itself contains the published tables */
     CHECK_HAS(out_text, "positional embedding instead of sinusoids");
     CHECK_INT(RUN(&table_command, "table", "table1", "--json"), 0);
     CHECK(!file_exists(path));

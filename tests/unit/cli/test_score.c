@@ -24,7 +24,7 @@ static void redirect(const char *name, int flags, int to)
     free(path);
 }
 
-/* How a command gets its standard input: all of FOLDER/in, what is behind its first line, or by a socket. */
+/* Functions that set standard input: FOLDER/in, the same from its second line on, a socket. */
 static void whole(void) { redirect("in", O_RDONLY, 0); }
 static void second_line(void)
 {
@@ -42,7 +42,7 @@ static void by_socket(void)
 static void none(void) { close(0); }
 static void (*give_input)(void) = whole;
 
-/* The exit code of a command; argv ends with NULL. */
+/* Runs a command and returns its exit code; argv ends with NULL. */
 static int run(const command *what, char **argv, const char *input)
 {
     int argc = 0, status = 0;
@@ -95,7 +95,7 @@ static void check_bleu(void)
     put("ref", "the cat is on the mat\n");
     put("second", "there is a cat on the mat\n");
     put("bad", "caf\xe9\n");
-    /* Papineni et al.: 2 of 7, then 0 of 6, 5, 4 */
+    /* Papineni et al. 2002: 2 of 7 unigrams match, then 0 of 6, 5, 4 */
     CHECK_INT(
         RUN(&score_bleu_command, "the the the the the the the\n", "bleu", "--ref", ref, "--smooth", "none", "--json"),
         0);
@@ -140,7 +140,7 @@ static void check_f1(void)
     put("one", "(S (NP (NN rain)) (VP (VBZ falls)))\n");
     put("bad.ptb", "(S (NN rain)\n\n\n\n");
     put("strict.prm", "MAX_ERROR 0\nCUTOFF_LEN 1\n");
-    /* 3 + 1 of 3 + 3 and of 3 + 1; strictly 4 of 12: 2 * 4 / (12 + 4) */
+    /* matched 3 + 1; gold 3 + 3, found 3 + 1; strictly 4 of 12: 2 * 4 / (12 + 4) */
     CHECK_INT(RUN(&score_f1_command, test, "f1", "--gold", gold, "--json"), 0);
     CHECK_HAS(str_text(&output), "{\"all\":{\"sentences\":4,\"errors\":1,\"skipped\":1,\"valid\":2,\"recall\":"
                                  "66.66666666666667,"
@@ -185,7 +185,7 @@ static void check_f1(void)
     CHECK_HAS(str_text(&output), "usage: ablate score f1 --gold FILE");
 }
 
-/* Both commands read descriptor 0, file or socket, from its current position. */
+/* Both commands read standard input, a file or a socket, from its current position. */
 static void check_inputs(void)
 {
     static char ref[] = FOLDER "/ref", gold[] = FOLDER "/one";

@@ -1,4 +1,4 @@
-/* comm_place: which words of mpirun and srun count, and that none leads outside of the ranks. */
+/* comm_place: which environment variables of mpirun and srun are used, and no rank is outside of the valid range. */
 #include "tensor/comm/comm.h"
 #include "test.h"
 
@@ -6,7 +6,7 @@ static const char *const words[][3] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD
                                        {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
                                        {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"}};
 
-/* Sets one launcher's words (NULL: not set) and returns the place as RANK/SIZE/HERE, "none" without one. */
+/* Sets one launcher's variables (NULL: not set) and returns the rank as RANK/SIZE/HERE, or "none". */
 static const char *place(size_t launcher, const char *rank, const char *size, const char *here)
 {
     static char text[64];
@@ -42,6 +42,6 @@ int main(void)
     setenv(words[0][0], "-1", 1), setenv(words[0][1], "2", 1);
     int n[3];
     CHECK(comm_place(&n[0], &n[1], &n[2]));
-    CHECK_INT(n[1], 4); /* mpirun's words are no place: srun's count */
+    CHECK_INT(n[1], 4); /* mpirun's variables are invalid: srun's are used */
     return test_end();
 }

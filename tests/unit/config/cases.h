@@ -1,5 +1,4 @@
-/* cases.h - plugins for the tests, and a dump of a spec. No plugin code runs: only their tables are needed.
- */
+/* cases.h - descriptions of plugins for the tests, and a dump of a spec. No plugin code runs. */
 #ifndef CASES_H
 #define CASES_H
 #include "lab/config/spec.h"
@@ -162,7 +161,7 @@ static const plugin_schema case_schemas[] = {
     {"position", "restricted", rotary_params, NULL},
     {"norm", "restricted", other_restricted_params, NULL},
 #define NEWER(NAME, name, number, usual, since, doc) {since ? #name : "", usual, NULL, NULL},
-    AB_MODEL_KINDS(NEWER) /* kinds that came later */
+    AB_MODEL_KINDS(NEWER) /* kinds that were added later */
 };
 static const plugin_schema mine = {"attention", "mine", restricted_params, NULL};
 
@@ -209,7 +208,7 @@ static inline void dump_base(const spec *s, str *out)
     }
 }
 
-/* brief: only the rows' names, so that a case survives other figures. */
+/* brief: only the rows' names, so that changes to other settings leave the expected file valid. */
 static inline void dump_spec(const spec *s, bool brief, str *out)
 {
     str_addf(out, "experiment %s", s->name);

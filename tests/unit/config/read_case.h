@@ -1,5 +1,5 @@
-/* read_case.h - INI files against their expected rows: NAME.ini and NAME.expected (README.md). A file that can be read
- * is also printed frozen and read back to the same rows. */
+/* read_case.h - reads INI files and compares the rows with expected ones: NAME.ini and NAME.expected (README.md). A
+ * file that can be read is also printed frozen and read back to the same rows. */
 #ifndef ABLATE_TEST_READ_CASE_H
 #define ABLATE_TEST_READ_CASE_H
 #include "config/cases.h"
@@ -9,7 +9,7 @@
 
 #define FOLDER SOURCE_DIR "/tests/unit/config"
 
-/* "#! -s heads=1" lines of the text -> options; the words live in the arena. */
+/* Parses lines "#! -s heads=1" of the text as options; the arena holds the words. */
 static inline spec_options options_of(const char *text, arena *a)
 {
     const char **set = arena_alloc(a, 64 * sizeof *set), **only = arena_alloc(a, 64 * sizeof *only);
@@ -42,8 +42,8 @@ static inline void check_same_row(const char *file, const spec_row *a, const spe
     str_free(&right);
 }
 
-/* Print, read, compare; and printing again gives the same text. */
-/* The expansion has the rows of [scale], but not that base at a size has more seeds. */
+/* True if [scale] gives rows at several sizes and base has more seeds than the rows: an expanded INI cannot say
+ * that. */
 static inline bool sizes_of_base(const spec *s)
 {
     bool sizes = false;
@@ -80,9 +80,10 @@ static inline void check_round_trip(const char *file, const spec *s, const plugi
     CHECK_INT(isnan(second.failed_as), isnan(first.failed_as));
     if (!isnan(first.failed_as)) CHECK_NEAR(second.failed_as, first.failed_as, 0);
     const char *analysis_json = analysis_write(&s->analysis, &again.mem);
-    if (analysis_json) { /* the database's copy reads back whole */
+    if (analysis_json) { /* the copy that the database keeps must read back to the same */
         analysis back = analysis_read(analysis_json, &again.mem);
-        if (!s->analysis.criterion.given) back.criterion.given = false; /* seeds = until sets one */
+        /* if `seeds = until` has set a criterion, it was not given */
+        if (!s->analysis.criterion.given) back.criterion.given = false;
         CHECK_TEXT(analysis_write(&back, &again.mem), analysis_json);
     }
     for (size_t i = 0; i < s->n_rows && i < again.n_rows; i++) check_same_row(file, &s->rows[i], &again.rows[i]);
@@ -103,7 +104,7 @@ static inline void check_case(const char *path, const char *shown, const char *e
     const char *write = getenv("ABLATE_BASELINE");
     CHECK_INT(file_read(path, &text, &e), 0);
     spec_options o = options_of(str_text(&text), &a);
-    /* Messages name the file: read with its bare name, wherever the sources lie. */
+    /* messages name the file without its folder, wherever the sources lie */
     int rc = strlen(str_text(&text)) == text.n ? spec_parse(&s, str_text(&text), shown, &o, plugins, &found) : -1;
     if (!rc) {
         dump_spec(&s, brief, &found);
@@ -119,8 +120,8 @@ static inline void check_case(const char *path, const char *shown, const char *e
     arena_free(&a);
 }
 
-/* Compares every NAME.ini of the folder with FOLDER/prefixNAME.expected. With a prefix it compares the names of rows
- * only, and reads the folders in it, too. Returns the number of files. */
+/* Compares every NAME.ini of the folder with FOLDER/prefixNAME.expected. With a prefix it also reads the folder's
+ * subfolders, and compares names of rows only. Returns the number of files. */
 static inline int check_folder(const char *folder, const char *prefix, const plugin_schemas *plugins)
 {
     struct dirent **list;

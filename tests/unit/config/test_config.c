@@ -1,4 +1,4 @@
-/* test_config.c - parameters as text, binding, resolving, JSON, hashes; and cases that no INI file can show. */
+/* test_config.c - parameters as text, binding, resolving, JSON, hashes; and INIs that cannot be stored as files. */
 #include "cases.h"
 #include "test.h"
 
@@ -39,7 +39,7 @@ static void check_canonical(void)
     CHECK_TEXT(canonical(core("bias"), "2"), "found \"2\", expected true or false");
 }
 
-/* The table against itself: each default is legal, each key has a doc, each offset its own place. */
+/* Each default is legal, each key has a description, each offset is its own. */
 static void check_table(void)
 {
     for (const ab_option *p = config_params; p->name; p++) {
@@ -133,7 +133,7 @@ static void check_json(void)
     CHECK_HAS(back("{\"a\":null}", &s), "expected a text");
 }
 
-/* A run rebuilt from its stored JSON alone is the same run. */
+/* A run rebuilt from its stored JSON has the same settings. */
 static void check_rebuild(void)
 {
     spec s;
@@ -164,7 +164,8 @@ static void check_rebuild(void)
     str_free(&errors);
 }
 
-/* The hash takes settings in any order, and leaves out what cannot change a result and newer keys at their defaults. */
+/* The hash does not depend on the order of settings, and ignores keys that cannot change a result, and newer keys at
+ * their defaults. */
 static void check_hash(void)
 {
     static const char *const one[][2] = {{"heads", "4"}, {"layers", "2"}, {"device", "cpu"}, {"learned.std", "0"}},
@@ -215,7 +216,7 @@ static const char *errors_of(const char *text, size_t n)
     return out;
 }
 
-/* Bytes that a file under version control would not keep. */
+/* Bytes that version control would change, such as line ends. */
 static void check_bytes(void)
 {
     spec s;
@@ -232,7 +233,7 @@ static void check_bytes(void)
     CHECK_TEXT(str_text(&errors), "");
     CHECK_TEXT(errors_of("[base]\nheads = 4\r5\n", 18),
                "x.ini:2: found a control character (byte 13, column 10), expected text\n");
-    /* Long entries arrive whole, wherever the library's line ends. */
+    /* Long entries are read whole, wherever their length meets a buffer's end. */
     for (int n = 150; n < 1200; n++) {
         char text[1400], path[1300];
         for (int i = 0; i < n; i++) path[i] = " ;#\t[x=:"[(i * i + n) % 8];
@@ -245,7 +246,7 @@ static void check_bytes(void)
     }
     CHECK_INT(spec_read(&s, "/nowhere/x.ini", NULL, &case_plugins, &errors), -1);
     CHECK_HAS(str_text(&errors), "/nowhere/x.ini");
-    /* a NUL in a file */
+    /* a zero byte in a file */
     err e = {{0}};
     char path[] = "/tmp/ablate-nul-XXXXXX";
     int fd = mkstemp(path);
@@ -254,7 +255,7 @@ static void check_bytes(void)
     str_clear(&errors);
     CHECK_INT(spec_read(&s, path, NULL, &case_plugins, &errors), -1);
     CHECK_HAS(str_text(&errors), ":2: found a zero byte, expected text");
-    str large = {0}; /* more than the copy of a text that ends at its zero byte has room for */
+    str large = {0}; /* longer than the buffer that a text without zero bytes would need */
     str_addn(&large, "[base]\0", 7);
     for (int i = 0; i < 100000; i++) str_add(&large, "heads = 4\n");
     CHECK_INT(file_write(path, large.s, large.n, &e), 0);
@@ -271,8 +272,7 @@ static void check_bytes(void)
     str_free(&errors);
 }
 
-/* A plugin that cannot be opened for a moment: without its parameters the row would be another one, so it is
- * refused. */
+/* A row with an unavailable plugin is refused: without the plugin's parameters it would be another row. */
 static void check_not_loaded(void)
 {
     plugin_schemas fewer = case_plugins;
@@ -290,8 +290,8 @@ static void check_not_loaded(void)
     str_free(&errors);
 }
 
-/* Largest texts of each shape that once took time by the square of their size (39 s for the first): seconds together
- * now, and no more than a page of words. */
+/* Large INIs of each shape that once took quadratic time (39 s for the first): they now take seconds together, and
+ * their messages fit a page. */
 static void check_large(void)
 {
     static const struct {
@@ -319,7 +319,7 @@ static void check_large(void)
     }
 }
 
-/* SQL need not accept a name: results/view.c chooses its view's name. */
+/* A name need not be valid in SQL: results/view.c derives the view's name. */
 static void check_name(void)
 {
     CHECK_TEXT(
@@ -327,7 +327,7 @@ static void check_name(void)
         "x.ini:2: name: found \"a/b\", expected only letters, digits, _ - and ., starting with a letter or digit\n");
 }
 
-/* A frozen INI does not depend on defaults: it holds every key, and every parameter of the plugins in use. */
+/* A frozen INI does not depend on defaults: it lists every key, and every parameter of the plugins in use. */
 static void check_frozen(void)
 {
     char *text = NULL;

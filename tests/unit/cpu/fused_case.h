@@ -5,7 +5,8 @@
 #include "test.h"
 
 static const dtype row_types[] = {F64, F32, BF16};
-/* Largest difference of a kernel's row from one computed in double from the same inputs, relative to its norm. */
+/* Largest allowed difference of a kernel's row from one computed in double from the same inputs, relative to its
+ * norm. */
 static inline double tolerance(dtype t) { return t == F64 ? 1e-12 : t == F32 ? 1e-5 : 2e-2; }
 static inline dtype sums_of(dtype t) { return t == F64 ? F64 : F32; }
 
@@ -41,10 +42,10 @@ static inline void set(const view *v, int64_t i, double value)
     else
         ((uint16_t *)v->data)[i] = (uint16_t)((u + 0x7fff + ((u >> 16) & 1)) >> 16);
 }
-/* Nearly normal, of one draw: the logarithm and cosine of a normal number took a third of a test's time. */
+/* Nearly normal, from one draw: logarithm and cosine for a normal number took a third of a test's time. */
 static inline double bell(rng *r)
 {
-    const double mean = 2 * 65535, sd = 37837.2; /* a sum of four words of 16 bits has these */
+    const double mean = 2 * 65535, sd = 37837.2; /* mean and deviation of a sum of four words of 16 bits */
     uint64_t x = rng_next(r);
     return ((double)((x & 0xffff) + (x >> 16 & 0xffff) + (x >> 32 & 0xffff) + (x >> 48)) - mean) / sd;
 }
@@ -70,7 +71,7 @@ static inline view ids_view(int64_t n, const int32_t *id)
     return v;
 }
 
-/* Rows of `found` against rows of `want`: the norm of the difference against the norm of the row wanted. */
+/* Compares rows of `found` with rows of `want`: the norm of the difference, relative to the norm of `want`'s row. */
 #define CHECK_ROWS(found, want, relative) check_rows(__FILE__, __LINE__, #found, &(found), &(want), relative)
 static inline void check_rows(const char *file, int line, const char *name, const view *found, const view *want,
                               double relative)
@@ -79,7 +80,7 @@ static inline void check_rows(const char *file, int line, const char *name, cons
     double floor_ = 0;
     for (int64_t i = 0; i < count(want); i++) floor_ += get(want, i) * get(want, i);
     floor_ = 0.5 * sqrt(floor_ / (double)(rows ? rows : 1)) +
-             1e-30; /* a row of nearly nothing may be wrong by a part of a usual one */
+             1e-30; /* for a row of nearly 0: half the root mean square of all rows' norms */
     test_done++;
     for (int64_t r = 0; r < rows; r++) {
         double diff = 0, norm = 0;

@@ -1,5 +1,4 @@
-/* tensors.h - tensors for the tests of the CPU's generic kernels: random ones, naive access, calls, largest
- * errors. */
+/* tensors.h - for tests of the CPU's generic kernels: random tensors, access by index, calls, comparison. */
 #ifndef TEST_CPU_TENSORS_H
 #define TEST_CPU_TENSORS_H
 #include "tensor/cpu/cpu.h"
@@ -9,13 +8,13 @@
 
 static rng dice;
 
-/* Memory of exactly the size needed, so that a sanitizer sees every access outside. */
+/* Memory of exactly the needed size, so that a sanitizer finds every access outside. */
 static inline view tensor(dtype type, int64_t a, int64_t b, int64_t d, int64_t e)
 {
     view v = {.dim = {a, b, d, e}, .type = type, .param = -1};
     size_t bytes = (size_t)(a * b * d * e) * dtype_size(type);
     v.data = xmalloc(bytes ? bytes : 1);
-    memset(v.data, 0xff, bytes); /* not a number until written */
+    memset(v.data, 0xff, bytes); /* NaN until written */
     return v;
 }
 static inline view like(dtype type, const view *v) { return tensor(type, v->dim[0], v->dim[1], v->dim[2], v->dim[3]); }
@@ -39,7 +38,7 @@ static inline void set(view *v, int64_t i, double x)
     default: ((int32_t *)v->data)[i] = (int32_t)x; break;
     }
 }
-/* Place of an element; an index into an axis of length 1 counts as 0. */
+/* Index of an element; in an axis of length 1 every index counts as 0. */
 static inline int64_t place(const view *v, int64_t a, int64_t b, int64_t d, int64_t e)
 {
     const int64_t *n = v->dim;
@@ -86,7 +85,7 @@ static inline view any_tensor(dtype type)
 /* ---- calls and comparisons ---- */
 
 static err call_error;
-/* Runs a kernel; inputs and outputs belong to the caller. */
+/* Runs a kernel; the caller owns inputs and outputs. */
 static inline int run_op(kernel f, op o, const attr *a, int n_in, const view *in, view *out)
 {
     call k = {.op = o, .n_in = n_in, .n_out = 1};
@@ -102,8 +101,8 @@ static inline int run_op(kernel f, op o, const attr *a, int n_in, const view *in
     run_op(cpu_##NAME, OP_##NAME, a, (int)(sizeof((view[]){__VA_ARGS__}) / sizeof(view)), (view[]){__VA_ARGS__}, out)
 
 static double largest_error[OP_COUNT][4];
-/* Compares with the numbers expected, relative to the larger of 1 and the number; keeps the op's largest
- * difference. */
+/* Compares with expected numbers; errors are relative to the larger of 1 and the number. Records the operation's
+ * largest error. */
 static inline void compare(op o, const view *found, const double *expected, double tolerance, const char *what)
 {
     double worst = 0;

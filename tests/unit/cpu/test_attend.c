@@ -1,5 +1,5 @@
-/* test_attend.c - attention on packed rows: against loops in double, finite differences, and itself in other
- * company. */
+/* test_attend.c - attention on packed rows against loops in double and finite differences; a sentence's bits do not
+ * depend on the other sentences. */
 #include "fused_case.h"
 #include "tensor/graph/tape.h"
 
@@ -76,7 +76,7 @@ static void attend_free(attend_case *c)
     free_views((view[]){c->q, c->q_off, c->k_off, c->y, c->lse, c->dy, c->dq}, 7);
 }
 
-/* Dropout's factor of an element (op.h). */
+/* Dropout's factor of an element, by op.h: 0 or 1 / (1 - p). */
 static double dropout_factor(double p, uint64_t element)
 {
     uint64_t i = element / 8;
@@ -139,7 +139,7 @@ static void check_attend(dtype type, const shape *s)
     CHECK_ROWS(c.lse, lse, type == F64 ? 1e-12 : type == F32 ? 1e-5 : 1e-2);
     check_zero_rows(&c.y, c.q_rows - 3);
 
-    /* the gradient: against F64 from the same rounded inputs */
+    /* the gradient, compared with F64 from the same rounded inputs */
     RUN(ATTEND_BACK, c.back);
     attend_case exact = attend_new(F64, s);
     view qd = copy_as(&c.q, F64), kvd = s->self ? qd : copy_as(&c.kv, F64), dyd = copy_as(&c.dy, F64);
@@ -200,7 +200,8 @@ static void check_differences(const shape *s)
     attend_free(&c);
 }
 
-/* The bounds of the longest sentences change no bit, dropout's neither: one tape serves batches of all times. */
+/* most_keys and most_queries may exceed the longest sentences and change no bit, not even of dropout: so one tape can
+ * serve batches of all lengths. */
 static void check_bounds(dtype type)
 {
     shape s = {.heads = 2, .d_k = 16, .d_v = 16, .n = 3, .q_len = {5, 37, 20}, .self = true, .causal = true, .p = 0.3};
@@ -233,7 +234,7 @@ static void check_company(dtype type)
     attend_free(&b);
 }
 
-/* A few queries, whose keys are in lanes, get the bits that they get among many. */
+/* A few queries, for which the kernel puts keys into lanes, have the bits that they have among many. */
 static void check_few(dtype type, int32_t queries, int32_t keys, int64_t d_k, int64_t d_v)
 {
     shape few = {.heads = 2, .d_k = d_k, .d_v = d_v, .n = 1, .q_len = {queries}, .k_len = {keys}}, many = few;
@@ -248,7 +249,7 @@ static void check_few(dtype type, int32_t queries, int32_t keys, int64_t d_k, in
     attend_free(&b);
 }
 
-/* Decoding step by step against causal attention over the whole, two hypotheses that exchange their pasts. */
+/* Decoding step by step equals causal attention over the whole sentence, while two rows exchange their pasts. */
 static void check_steps(dtype type, int64_t heads, int64_t d_k, int64_t d_v)
 {
     enum { T = 9, CAP = 12 };
@@ -293,7 +294,7 @@ static void check_steps(dtype type, int64_t heads, int64_t d_k, int64_t d_v)
     free_views((view[]){whole, y, lse, off, cache, now, out, ancestor, t, found, want}, 11);
 }
 
-/* Rows with times of their own, a whole sentence in one step in any order: each attends over those before it. */
+/* A whole sentence in one step, in any order, with a time for each row: each row attends to earlier times. */
 static void check_block(dtype type, int64_t heads, int64_t d_k, int64_t d_v)
 {
     enum { T = 9, CAP = 12 };

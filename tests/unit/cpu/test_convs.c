@@ -1,13 +1,13 @@
 /* DEPTHWISE_CONV and LONG_CONV with their gradients, and UNIT, against their definitions in double: sentences of many
- * lengths, short and long filters, widths beside whole vectors. A causal convolution's bits at a position do not depend
- * on later ones, nor a sentence's on other sentences. */
+ * lengths, short and long filters, widths that are no multiple of a vector. In a causal convolution later positions
+ * change no bit of earlier ones; in any, a sentence changes no bit of another. */
 #include "tensors.h"
 
 enum { MOST = 5 };
 typedef struct {
-    int64_t n, taps, before; /* before: of DEPTHWISE_CONV, counted in taps */
+    int64_t n, taps, before; /* before: taps before the row, of DEPTHWISE_CONV */
     bool backwards, lengthy; /* lengthy: LONG_CONV */
-    int32_t length[MOST];    /* each sentence's; 0 ends */
+    int32_t length[MOST];    /* lengths of the sentences; 0 ends the list */
 } conv_case;
 
 static int sentences_of(const conv_case *s, view *offsets)
@@ -21,7 +21,7 @@ static int sentences_of(const conv_case *s, view *offsets)
     return n;
 }
 
-/* The row of x that tap i meets at row t of a sentence [begin, end); -1: none. */
+/* The row of x that tap i reads for row t of a sentence [begin, end); -1: none. */
 static int64_t met(const conv_case *s, int64_t t, int64_t i, int64_t begin, int64_t end)
 {
     int64_t at = s->lengthy ? (s->backwards ? t + i : t - i) : t + i - s->before;
@@ -68,8 +68,8 @@ static void run_both(const conv_case *s, view *x, view *w, view *offsets, view *
     CHECK_TEXT(call_error.text, "");
 }
 
-/* The first `kept` rows of the last sentence have the bits that they have in y when all behind them is other, and when
- * the sentence stands alone with a filter of its own length. */
+/* The first `kept` rows of the last sentence keep their bits in y when all later rows change, and when the sentence is
+ * alone, with a filter of its own length. */
 static void check_past(const conv_case *s, const view *x, const view *w, view *offsets, const view *y, int n)
 {
     const int32_t *at = offsets->data;

@@ -1,5 +1,5 @@
-/* DELTA_SCAN and its gradient against the recurrence itself, one position at a time in double; the composed form is
- * compared beside it. */
+/* DELTA_SCAN and its gradient against the recurrence itself, one position at a time in double; also the composed form
+ * against it. */
 #include "tensors.h"
 
 typedef struct {
@@ -8,7 +8,7 @@ typedef struct {
 } scan_case;
 enum { BATCH = 2, HEADS = 3, INPUTS = 5 };
 typedef struct {
-    double *x[INPUTS], *dx[INPUTS], *y, *dy, *state; /* all heads', but state: one head's before each step */
+    double *x[INPUTS], *dx[INPUTS], *y, *dy, *state; /* numbers of all heads; state: of one head, before each step */
 } numbers;
 
 static int64_t width_of_input(const scan_case *s, int k) { return k < 2 ? s->d_k : k == 2 ? s->d_v : 1; }
@@ -17,7 +17,7 @@ static bool has(const scan_case *s, int k) { return k < 3 || (k == 3 ? s->beta :
 /* ---- the recurrence: S_t = a S + beta k' w, w = v - a k S ---- */
 
 typedef struct {
-    const double *q, *k, *v, *S; /* S: the state before */
+    const double *q, *k, *v, *S; /* S: the state before the step */
     double beta, a;
 } step_of;
 static step_of at_step(const scan_case *s, const numbers *n, int64_t head, int64_t t, int64_t done)
@@ -134,7 +134,7 @@ static void check_kernel(const scan_case *s, const numbers *n, dtype type)
     for (int k = 0; k < INPUTS; k++) RELEASE(f.in[k], g.out[k]);
 }
 
-/* y's sum weighted with dy, differentiated. */
+/* Checks the composed form and its gradient, with the loss sum(y dy). */
 static void check_composed(const scan_case *s, const numbers *n)
 {
     params none = {0};
@@ -179,7 +179,8 @@ static void check(const scan_case *s)
     for (int k = 0; k < INPUTS; k++) {
         int64_t count = rows * width_of_input(s, k);
         n.x[k] = xcalloc((size_t)count, sizeof(double)), n.dx[k] = xcalloc((size_t)count, sizeof(double));
-        for (int64_t i = 0; i < count; i++) { /* keys of about length 1; beta in (0,1); a decay now and then by e^-30 */
+        /* keys of length about 1; beta in (0,1); some decays as strong as e^-30 */
+        for (int64_t i = 0; i < count; i++) {
             double u = rng_uniform(&dice);
             n.x[k][i] = (float)(k == 0   ? 2 * u - 1
                                 : k == 1 ? (2 * u - 1) * 1.7 / sqrt((double)s->d_k)

@@ -1,12 +1,12 @@
 /* DPLR_SCAN and its gradient against the recurrence itself, one position at a time in double, with decays from none to
- * e^-80 a step; the composed form beside it. SOLVE_LOWER against substitution by hand. */
+ * e^-80 a step; also the composed form against it. SOLVE_LOWER against substitution by hand. */
 #include "tensors.h"
 
 enum { Q, K, V, A, B, W, INPUTS, BATCH = 2, HEADS = 2 };
 typedef struct {
     int64_t time, d_k, d_v, chunk;
     int backwards;
-    double strong; /* the share of strong decays */
+    double strong; /* share of strong decays */
 } scan_case;
 typedef struct {
     double *x[INPUTS], *dx[INPUTS], *y, *dy, *state;
@@ -14,7 +14,7 @@ typedef struct {
 
 static int64_t width(const scan_case *s, int k) { return k == V ? s->d_v : s->d_k; }
 
-/* One head from its first rows on: S_t = diag(exp(w_t)) S + a_t' (b_t S) + k_t' v_t, and its gradient. */
+/* Computes one head: S_t = diag(exp(w_t)) S + a_t' (b_t S) + k_t' v_t, and its gradient. */
 static void head_of(const scan_case *s, numbers *n, int64_t head)
 {
     int64_t N = s->d_k * s->d_v, T = s->time;
@@ -88,7 +88,7 @@ static void check_kernel(const scan_case *s, const numbers *n, dtype type)
     view y = f.out[0], again = f.out[0] = like(type, &y);
     CHECK_INT(cpu_DPLR_SCAN(&f, &e), 0);
     CHECK(same_bits(&y, &again));
-    /* no later position changes a bit of an earlier one, whatever its decay */
+    /* later positions change no bit of earlier ones, whatever their decay */
     if (s->time > 3 && !s->backwards) {
         int64_t last = s->time - 1;
         for (int64_t h = 0; h < BATCH * HEADS; h++)

@@ -1,5 +1,4 @@
-/* test_dropout.c - dropout's decisions against Philox itself, their frequency, and their dependence on place, seed and
- * step. */
+/* test_dropout.c - dropout's decisions equal Philox's, have the right frequency, and depend on place, seed and step. */
 #include "fused_case.h"
 
 static call drop_call(const view *x, const view *y, double p, int64_t place, uint64_t seed, uint64_t step)

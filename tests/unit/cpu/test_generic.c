@@ -16,8 +16,7 @@ static double binary(op o, double a, double b)
     }
 }
 
-/* y = x0 o x1, with axes of x0 and x1 set to 1 where bits of `ones` say so: first four for x0, next four for
- * x1. */
+/* y = x0 o x1. Axes have length 1 where `ones` has a bit: bits 0 to 3 for x0, 4 to 7 for x1. */
 static void check_binary(kernel f, op o, dtype ta, dtype tb, dtype ty, const int64_t d[4], unsigned ones, bool in_place)
 {
     int64_t da[4], db[4];
@@ -54,7 +53,8 @@ static void test_binary(void)
             for (int n = 0; n < 20; n++)
                 check_binary(ops[i].f, ops[i].o, t, t, t, (int64_t[4]){length(), 1, length(), length()}, 0,
                              ops[i].o <= OP_MUL);
-            static const unsigned usual[] = {0x00, 0x70, 0x80, 0xf0, 0x0f, 0x07, 0x40, 0x30}; /* by all threads */
+            /* usual patterns, on tensors large enough for all threads */
+            static const unsigned usual[] = {0x00, 0x70, 0x80, 0xf0, 0x0f, 0x07, 0x40, 0x30};
             for (size_t n = 0; n < LENGTH(usual); n++)
                 check_binary(ops[i].f, ops[i].o, t, t, t, (int64_t[4]){4, 8, 37, 41}, usual[n], false);
             check_binary(ops[i].f, ops[i].o, t, t, t, (int64_t[4]){3, 5, 67, 71}, 0xe0, ops[i].o <= OP_MUL);
@@ -99,7 +99,8 @@ static double slope(int f, double x)
     return f == AB_SIGN || f == AB_FLOOR ? 0 : (function(f, x + h) - function(f, x - h)) / (2 * h);
 }
 
-/* Sines and cosines of numbers of every size, in place too; the neighbours of a large number keep their bits. */
+/* Sines and cosines of numbers of every size, in place too; a large number in a row changes no bit of its
+ * neighbours. */
 static void test_far(void)
 {
     enum { MANY = 777 };
@@ -140,7 +141,7 @@ static void test_map(void)
                      dy = randoms(like(t, &x)), dx = like(t, &x);
                 double *expected = xmalloc((size_t)size_of(&x) * sizeof *expected);
                 for (int64_t i = 0; i < size_of(&x); i++) {
-                    double v = get(&x, i); /* away from the kinks and poles, or only on one side of them */
+                    double v = get(&x, i); /* away from kinks and poles, or on one side of them */
                     if (f == AB_LOG || f == AB_SQRT) set(&x, i, fabs(v) + 0.1);
                     if (f == AB_RECIP || f == AB_RELU || f == AB_ABS || f == AB_ELU1)
                         set(&x, i, v + (v < 0 ? -0.2 : 0.2));
@@ -162,7 +163,7 @@ static void test_map(void)
     CHECK_INT(RUN(MAP, &(attr){.MAP = {.function = AB_EXP}}, &y, x), 0);
     CHECK(get(&y, 0) == 0 && get(&y, 1) == INFINITY && isnan(get(&y, 2)));
     static const double far[][2] = {{0, 0.5}, {-0.0, 0.5}, {1e-45, 0.5}, {-1e-38, 0.5}, {200, 1}, {-200, 0}};
-    for (size_t i = 0; i < LENGTH(far); i++) { /* the slope of SiLU is made of a quotient */
+    for (size_t i = 0; i < LENGTH(far); i++) { /* SiLU's slope contains a quotient, which must not overflow */
         view u = tensor(F32, 1, 1, 1, 1), v = like(F32, &u), one = like(F32, &u), slope_of = like(F32, &u);
         set(&u, 0, far[i][0]), set(&one, 0, 1);
         attr silu = {.MAP = {.function = AB_SILU}};
@@ -281,7 +282,7 @@ static void test_softmax(void)
         for (int n = 0; n < 40; n++) check_softmax(t, randoms(any_tensor(t)), n % 2);
         check_softmax(t, randoms(tensor(t, 4, 8, 31, 37)), true);
         check_softmax(t, randoms(tensor(t, 1, 1, 3, 5003)), true);
-        for (int n = 0; n < 20; n++) { /* keys that are hidden at the end change no bit */
+        for (int n = 0; n < 20; n++) { /* hidden keys at the end change no bit */
             int64_t seen = length(), wide = seen + length();
             view x = randoms(tensor(t, 1, 1, 4, seen)), w = tensor(t, 1, 1, 4, wide), y = like(t, &x), v = like(t, &w);
             EACH(w) set(&w, place(&w, a, b, d, e), e < seen ? at(&x, 0, 0, d, e + 0) : -INFINITY);
@@ -293,7 +294,7 @@ static void test_softmax(void)
             RELEASE(x, w, y, v);
         }
     }
-    for (int n = 1; n < 40; n++) { /* NaN stays NaN, even alone among hidden numbers */
+    for (int n = 1; n < 40; n++) { /* NaN stays NaN, even if all other numbers are hidden */
         view x = tensor(F32, 1, 1, 1, n), y = like(F32, &x);
         for (int i = 0; i < n; i++) set(&x, i, i == n / 2 ? NAN : -INFINITY);
         CHECK_INT(RUN(SOFTMAX, NULL, &y, x), 0);
@@ -353,7 +354,7 @@ static void test_product(void)
     RELEASE(x, y, z);
 }
 
-/* Neither zeros behind the inner axis nor the number of rows or of columns change a bit. */
+/* Zeros appended to the inner axis, and the numbers of rows and columns, change no bit. */
 static void test_product_bits(void)
 {
     for (int t = F32; t <= F64; t++)
@@ -372,7 +373,7 @@ static void test_product_bits(void)
             CHECK(same_bits(&z, &padded));
             CHECK(same_bits(&z, &other));
             view last = tensor(t, 1, 1, 1, k),
-                 column = tensor(t, 1, 1, 1, k); /* the product's last row and column alone */
+                 column = tensor(t, 1, 1, 1, k); /* the last row and column of the product alone */
             for (int64_t j = 0; j < k; j++)
                 set(&last, j, get(&x, (m - 1) * k + j)), set(&column, j, get(&y, j * cols + cols - 1));
             view alone = product_of(&last, &y, 0, 0), down = product_of(&x, &column, 0, 1);

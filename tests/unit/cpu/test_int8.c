@@ -1,10 +1,10 @@
-/* test_int8.c - products in int8: the sums of whole numbers are exactly those of a plain loop, at every instruction
- * set, with VNNI and without; a row's product has the same bits whatever the rows and threads. */
+/* test_int8.c - products in int8: sums of integers equal those of a plain loop exactly, at every instruction set, with
+ * VNNI and without; a row's product has the same bits whatever the numbers of rows and threads. */
 #include "fused_case.h"
 #include <omp.h>
 
 enum { MOST = 130 };
-/* k, n: over a block of k, too */
+/* k, n; some k exceed a block */
 static const int64_t shapes[][2] = {{1, 1}, {7, 33}, {24, 40}, {131, 65}, {130, 300}, {1700, 9}};
 
 typedef struct {
@@ -12,7 +12,7 @@ typedef struct {
     bool transposed;
     int64_t k, n;
     double *x_scale, *w_scale; /* [MOST], [n] */
-    int32_t *sum;              /* [MOST,n] of whole numbers */
+    int32_t *sum;              /* [MOST,n], sums of integers */
 } example;
 
 static double weight(const example *c, int64_t i, int64_t j)
@@ -20,8 +20,8 @@ static double weight(const example *c, int64_t i, int64_t j)
     return get(&c->w, c->transposed ? j * c->k + i : i * c->n + j);
 }
 
-/* Whole numbers q of -127 .. 127 for v [n], and what one of them stands for. As the kernels do it: v (254 / max) in
- * floats, cut to a whole number, halved away from 0. */
+/* Rounds v [n] to integers q in -127 .. 127 and returns the value of one unit. As the kernels do: v (254 / max) in
+ * floats, truncated to an integer, halved away from 0. */
 static double rounded(int64_t n, const float *v, int32_t *q)
 {
     float max = 0;
@@ -42,7 +42,7 @@ static example new_example(int64_t k, int64_t n, bool transposed)
                  .k = k,
                  .n = n};
     c.w.param = 0;
-    /* a row of 0, a row of the largest */
+    /* a row of zeros, and a row of the largest values */
     for (int64_t i = 0; i < k; i++) set(&c.x, i, 0), set(&c.x, k + i, i % 2 ? 3 : -3);
     for (int64_t i = 0; i < k; i++) set(&c.w, transposed ? i : i * n, i % 2 ? 2 : -2);
     c.x_scale = xcalloc(MOST, sizeof *c.x_scale), c.w_scale = xcalloc((size_t)n, sizeof *c.w_scale);
@@ -131,7 +131,7 @@ static void check_shape(int64_t k, int64_t n, bool transposed)
     free(c.x_scale), free(c.w_scale), free(c.sum);
 }
 
-/* A row with a NaN gives NaN; training and values without the flag are not rounded. */
+/* A row with NaN gives NaN. In training, or without the flag, values are not rounded. */
 static void edges(void)
 {
     example c = new_example(24, 40, false);

@@ -1,9 +1,9 @@
-/* test_linear.c - products of rows, against loops in double from the formula. */
+/* test_linear.c - linear maps of rows against loops in double. */
 #include "fused_case.h"
 
 static params store = {.version = 1};
 
-/* The numbers of a matrix [rows,width] in double, or those of its transpose [width,rows]; the caller frees them. */
+/* Returns the elements of a matrix [rows,width], or of its transpose, in double; the caller frees them. */
 static double *numbers(const view *v, bool transposed)
 {
     int64_t rows = v->dim[2], width = v->dim[3];
@@ -13,7 +13,7 @@ static double *numbers(const view *v, bool transposed)
     return x;
 }
 
-/* y [rows,n] += a [rows,k] b [k,n]. Not instrumented: a third of this test's time under sanitizers was spent here. */
+/* y [rows,n] += a [rows,k] b [k,n]. Not instrumented, since it took a third of this test's time under sanitizers. */
 __attribute__((no_sanitize("address", "undefined"), noinline)) static void
 add_product(double *y, const double *a, const double *b, int64_t rows, int64_t k, int64_t n)
 {
@@ -38,7 +38,7 @@ static view linear_by_loops(const view *x, const view *w, const view *b, bool tr
     return y;
 }
 
-/* With a bias and without, with a ReLU and without. */
+/* Checks four ways: with or without bias, with or without ReLU. */
 static void check_forward(dtype type, int64_t rows, int64_t n, int64_t k, bool transposed, int32_t param)
 {
     view x = random_view(type, rows, k, 1), w = random_view(sums_of(type), transposed ? n : k, transposed ? k : n, 2);
@@ -68,7 +68,7 @@ static void check_forward(dtype type, int64_t rows, int64_t n, int64_t k, bool t
     free_views((view[]){x, w, b, y, again, want, product}, 7);
 }
 
-/* A row's bits alone, in groups, and in another order. */
+/* A row has the same bits alone, in groups, and in another order. */
 static void check_exact_rows(dtype type, int64_t n, int64_t k, bool transposed)
 {
     enum { ROWS = 150 };
@@ -132,7 +132,7 @@ static void check_gradients(dtype type, int64_t rows, int64_t n, int64_t k, bool
     RUN(LINEAR_DX, c);
     view sum = linear_by_loops(&dy, &w, NULL, !transposed, false, &base);
     CHECK_ROWS(added, sum, tolerance(type));
-    c.in[2] = (view){0}, c.in[3] = base, c.out[0] = dx, c.n_in = 4; /* base as the output of a ReLU */
+    c.in[2] = (view){0}, c.in[3] = base, c.out[0] = dx, c.n_in = 4; /* base is the output of a ReLU */
     RUN(LINEAR_DX, c);
     for (int64_t i = 0; i < count(&want); i++)
         if (!(get(&base, i) > 0)) set(&want, i, 0);
@@ -162,7 +162,8 @@ static void check_gradients(dtype type, int64_t rows, int64_t n, int64_t k, bool
     free_views((view[]){x, dy, w, base, dx, added, dw, again, want, sum, outer, sums, columns}, 13);
 }
 
-/* Packed copies follow their parameter: a new version, another set of the same names, no parameter at all. */
+/* Packed copies of a parameter are renewed for a new version, for another set with the same names, and without a
+ * parameter. */
 static void check_packs(dtype type)
 {
     params other = {.version = 1};

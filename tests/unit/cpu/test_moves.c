@@ -1,5 +1,5 @@
-/* test_moves.c - the CPU's operations that move numbers: axes, ids and tables, heads, states of decoding,
- * plugins' calls. */
+/* test_moves.c - the CPU's operations that move numbers: axes, ids and tables, heads, caches, and operations of
+ * plugins. */
 #include "tensors.h"
 
 /* ---- axes ---- */
@@ -228,7 +228,7 @@ static void check_heads(dtype rows_type, dtype t, int64_t batch, int64_t heads, 
 
 /* ---- ROTATE ---- */
 
-/* Compares with op.h's definition element by element, in place and not. */
+/* Compares ROTATE with op.h's definition element by element, in place and not. */
 static void check_rotate(dtype type, int64_t batch, int64_t heads, int64_t time, int64_t half, int64_t col,
                          int64_t spare, bool adjoint)
 {

@@ -1,12 +1,11 @@
-/* test_order.c - ids computed from numbers against slow and plain formulas, and noise against its definition in
- * op.h. */
+/* test_order.c - ids computed from numbers against slow plain formulas, and noise against its definition in op.h. */
 #include "tensors.h"
 
 /* ---- TOP_K ---- */
 
 static bool before(double x, double y) { return x > y || (isnan(x) && !isnan(y)); }
 
-/* A number's place is how many come before it. */
+/* Ids of the k largest (smallest) numbers in order: a number's rank is how many come before it. */
 static void places(const double *x, int64_t n, int64_t k, bool smallest, double *ids)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -23,7 +22,7 @@ static void check_top_k(dtype t, int64_t lines, int64_t n, int64_t k, bool small
 {
     view x = randoms(tensor(t, 1, 1, lines, n)), y = tensor(I32, 1, 1, lines, k);
     double *expected = xmalloc((size_t)(lines * k + n) * sizeof *expected), *line = expected + lines * k;
-    for (int64_t i = 0; i < lines * n && odd; i++) { /* many equal numbers, and NaN */
+    for (int64_t i = 0; i < lines * n && odd; i++) { /* many equal numbers, some NaN */
         double v = (double)rng_below(&dice, 7);
         set(&x, i, v == 6 ? NAN : v == 5 ? -INFINITY : v - 2);
     }
@@ -34,7 +33,7 @@ static void check_top_k(dtype t, int64_t lines, int64_t n, int64_t k, bool small
     attr a = {.TOP_K = {.k = k, .smallest = smallest}};
     CHECK_INT(RUN(TOP_K, &a, &y, x), 0);
     compare(OP_TOP_K, &y, expected, 0, smallest ? "smallest" : "largest");
-    if (k == 1 && !smallest) { /* MAX: the first place's number, and all of the gradient goes there */
+    if (k == 1 && !smallest) { /* MAX: the value at rank 0, which gets the whole gradient */
         view most = tensor(t, 1, 1, lines, 1), dy = randoms(like(t, &most)), dx = like(t, &x);
         CHECK_INT(RUN(MAX, NULL, &most, x), 0);
         CHECK_INT(RUN(MAX_BACK, NULL, &dx, x, most, dy), 0);
@@ -58,7 +57,7 @@ static void test_top_k(void)
         for (int c = 0; c < 8; c++) check_top_k(c & 1 ? F64 : F32, lines[i][0], lines[i][1], lines[i][2], c & 2, c & 4);
 }
 
-/* ---- GATHER, SCATTER_ADD by ids of each sentence and head ---- */
+/* ---- GATHER, SCATTER_ADD with ids per sentence and head ---- */
 
 static void check_own_ids(dtype t, int64_t na, int64_t nb, bool own_a, bool own_b)
 {
@@ -114,7 +113,7 @@ static void run_noise(view *y, int64_t place, bool normal, uint64_t seed, uint64
     CHECK_INT(cpu_RANDOM(&k, &e), 0);
 }
 
-/* The first numbers of one place from Philox, by the formula. */
+/* The first random numbers of place 7, computed from Philox by the formula. */
 static void check_formula(dtype t, bool normal)
 {
     view y = tensor(t, 1, 1, 1, 6);
@@ -135,7 +134,7 @@ static void check_formula(dtype t, bool normal)
     RELEASE(y);
 }
 
-/* Mean and variance of many, and that another place, step and seed give others. */
+/* Checks mean and variance; another place, step or seed gives other numbers. */
 static void check_moments(bool normal)
 {
     enum { N = 40000 };

@@ -1,5 +1,5 @@
-/* test_parts.c - attention whose weights are each of their own score works on keys in parts: the sums written out, and
- * the bits of all keys at once. */
+/* test_parts.c - attention where a weight depends on its own score only (such as sigmoid) processes keys in chunks:
+ * against sums written out, and with the bits of processing all keys at once. */
 #include "fused_case.h"
 #include "tensor/graph/score.h"
 
@@ -10,7 +10,8 @@ static const double scale = 0.3;
 /* w = sigmoid(score + number), or score^2 */
 typedef enum { SIGMOID, SQUARE } program_kind;
 
-/* Weights w; a table of keys' vectors that nothing reads makes the kernel take all keys at once. */
+/* A program that gives weights w. at_once: adds an unused table of key vectors, which makes the kernel process all keys
+ * at once. */
 static score_program program(program_kind kind, bool at_once)
 {
     bool sigmoid = kind == SIGMOID;
@@ -64,10 +65,10 @@ static outcome new_outcome(dtype type, int64_t width)
 typedef struct {
     program_kind kind;
     dtype type;
-    int64_t width; /* a head's */
+    int64_t width; /* width of a head */
     bool causal;
     double dropout;
-    view qkv, dy, number; /* number: of each query [1,1,MOST,1] */
+    view qkv, dy, number; /* number: one per query [1,1,MOST,1] */
 } attention;
 
 static outcome attend(const attention *a, bool at_once)
@@ -118,7 +119,7 @@ static void add(const view *to, int64_t i, double by, const view *x, int64_t j, 
     for (int64_t c = 0; c < n; c++) set(to, i + c, get(to, i + c) + by * get(x, j + c));
 }
 
-/* Query i of the sentence from row r0 on, key j, head h; a: in double. */
+/* Adds a pair of the sentence from row r0 on to the expected sums: query i, key j, head h; `a` in double. */
 static void add_pair(const attention *a, const outcome *o, int64_t r0, int64_t i, int64_t j, int64_t h)
 {
     int64_t n = a->width, row = 3 * HEADS * n, q = (r0 + i) * row + h * n, k = (r0 + j) * row + (HEADS + h) * n,
@@ -156,7 +157,7 @@ static void check(attention a)
     CHECK_SAME_BITS(parts.y, whole.y);
     CHECK_SAME_BITS(parts.lse, whole.lse);
     CHECK_SAME_BITS(parts.d, whole.d);
-    CHECK_ROWS(parts.d_leaf, whole.d_leaf, 1e-5); /* chunks of keys may be others */
+    CHECK_ROWS(parts.d_leaf, whole.d_leaf, 1e-5); /* keys may be summed in other chunks */
     if (a.dropout == 0) {
         outcome want = written_out(&a);
         CHECK_ROWS(parts.y, want.y, tolerance(a.type));

@@ -1,5 +1,5 @@
-/* test_products.c - a row's product has the same bits whatever the number of rows, threads and packed copies, at every
- * instruction set of this machine; and sets agree with each other. */
+/* test_products.c - a row's product has the same bits whatever the numbers of rows and threads, packed or not, at every
+ * instruction set of this machine; and instruction sets agree with each other. */
 #include "fused_case.h"
 #include <omp.h>
 
@@ -7,7 +7,7 @@ enum { ROWS = 70, MOST = 300 };
 static const int64_t shapes[][2] = {{1, 1},    {7, 33},   {24, 40},   {131, 65},
                                     {401, 69}, {800, 31}, {1024, 40}, {5, 2101}}; /* k, n */
 
-typedef struct { /* one product, its factors */
+typedef struct { /* the factors of a product, and calls of it and its gradients */
     view x, w, b, dy;
     call forward, dx, dw;
 } example;
@@ -39,7 +39,7 @@ static example new_example(dtype type, int64_t k, int64_t n, bool transposed)
     return c;
 }
 
-/* All rows of the product. */
+/* Computes all rows of the product. */
 static view product_of(const example *c, dtype type, int64_t rows, params *kept)
 {
     view y = new_view(type, rows, c->b.dim[3]);
@@ -63,7 +63,7 @@ static void take_block(void *self, const float *block, int64_t row, int64_t i0, 
     t->took += (i1 - i0) * (j1 - j0);
 }
 
-/* A reader gets the whole product and y stays unchanged, or it gets nothing and y has the product. */
+/* A reader gets either the whole product, and y stays unchanged, or nothing, and y has the product. */
 static void check_reader(const example *c, int64_t rows, int threads, params *kept, const view *all)
 {
     int64_t n = c->b.dim[3];
@@ -111,7 +111,7 @@ static view gradient_of(const example *c, bool of_weights, dtype type, int threa
     return y;
 }
 
-/* Sets with fused multiply-adds agree on floats; on bf16 all agree that multiply it as floats. */
+/* On floats, sets with fused multiply-adds must agree; on bf16, those that multiply it as floats. */
 static bool agree(int a, int b, dtype type)
 {
     if (type == F32) return a != ISA_GENERIC && b != ISA_GENERIC;

@@ -1,11 +1,11 @@
-/* test_qr.c - QR: columns of length 1 at right angles, a = Q R with R above the diagonal and nothing negative on it,
- * also where columns depend on each other. */
+/* test_qr.c - QR: the columns of Q are orthonormal, a = Q R, and R is upper triangular without negative diagonal, also
+ * if columns of `a` are linearly dependent. */
 #include "tensors.h"
 
-/* element [i,j] of matrix b of a view [..,m,n] */
+/* element [i,j] of matrix b in a view [..,m,n] */
 static double el(const view *v, int64_t b, int64_t i, int64_t j) { return get(v, (b * v->dim[2] + i) * v->dim[3] + j); }
 
-/* Column i of one times column j of the other. */
+/* Dot product of column i of x and column j of y. */
 static double product(const view *x, const view *y, int64_t b, int64_t i, int64_t j)
 {
     double sum = 0;
@@ -25,7 +25,7 @@ static void check_factor(const view *a, double allowed)
                 if (i > j) CHECK_NEAR(r, 0, 4 * allowed);
                 if (i == j) CHECK_THAT(r >= -allowed, "R[%d,%d] is %g, expected 0 or more", (int)i, (int)j, r);
             }
-    for (int64_t b = 0; b < a->dim[0] * a->dim[1]; b++) /* a = Q (Q' a): nothing of a is left out */
+    for (int64_t b = 0; b < a->dim[0] * a->dim[1]; b++) /* a = Q (Q' a): Q spans all of a */
         for (int64_t i = 0; i < a->dim[2]; i++)
             for (int64_t j = 0; j < a->dim[3]; j++) {
                 double sum = 0;

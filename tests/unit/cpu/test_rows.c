@@ -1,4 +1,4 @@
-/* test_rows.c - the small kernels on rows, normalisation and loss: against loops in double, and finite
+/* test_rows.c - kernels on rows (sums, ReLU, embedding), norm and loss: against loops in double, and finite
  * differences. */
 #include "fused_case.h"
 
@@ -17,7 +17,7 @@ static void check_sums(dtype type, int64_t rows, int64_t width)
     view dy = random_view(type, rows, width, 3), dx = copy_as(&x, type), masked = new_view(F64, rows, width);
     set(&x, 0, 0);
     set(&dx, 0, 0);
-    call r = {.op = OP_RELU_BACK, .n_in = 2, .n_out = 1, .in = {dx, dy}, .out = {dx}}; /* in place of y */
+    call r = {.op = OP_RELU_BACK, .n_in = 2, .n_out = 1, .in = {dx, dy}, .out = {dx}}; /* writes over dy */
     RUN(RELU_BACK, r);
     for (int64_t i = 0; i < rows * width; i++) set(&masked, i, get(&x, i) > 0 ? get(&dy, i) : 0);
     CHECK_ROWS(dx, masked, 0);
@@ -115,7 +115,7 @@ static void norm_free(norm_case *n)
                12);
 }
 
-/* y by loops; keep [rows,d] holds dropout's factors */
+/* y by loops; keep [rows,d]: dropout's factors */
 static void check_norm(dtype type, int64_t rows, int64_t d, bool has_s, double p)
 {
     norm_case n = norm_new(type, rows, d, has_s, p);
@@ -149,7 +149,8 @@ static void check_norm(dtype type, int64_t rows, int64_t d, bool has_s, double p
     CHECK_ROWS(n.stats, stats, type == F64 ? 1e-12 : 1e-4);
     if (has_s) CHECK_ROWS(n.z, z, tolerance(type));
 
-    norm_case exact = norm_new(F64, rows, d, has_s, p); /* the gradient: against F64 from the same rounded inputs */
+    /* the gradient, compared with F64 from the same rounded inputs */
+    norm_case exact = norm_new(F64, rows, d, has_s, p);
     RUN(NORM_BACK, n.back);
     view zd = copy_as(&n.back.in[0], F64), sd = copy_as(&n.stats, F64), gd = copy_as(&n.gain, F64),
          dd = copy_as(&n.dy, F64);
@@ -263,7 +264,7 @@ static double ce_loss(ce_case *k)
     return sum;
 }
 
-/* ---- a row does not depend on its neighbours ---- */
+/* ---- a row's bits do not depend on other rows ---- */
 
 static void check_rows_alone(dtype type, int64_t d)
 {

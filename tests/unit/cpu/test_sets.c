@@ -1,11 +1,11 @@
-/* test_sets.c - every instruction set of this machine computes the same: AVX2 and the AVX-512 sets bit for bit where
- * rows are fp32, plain x86-64, which has no fused multiply-add, within rounding. */
+/* test_sets.c - every instruction set of this machine computes the same: on fp32 rows AVX2 and the AVX-512 sets agree
+ * bit for bit; plain x86-64, which has no fused multiply-add, agrees but for rounding. */
 #include "fused_case.h"
 #include "tensor/graph/op.h"
 
 enum { ROWS = 37, WIDTH = 150, HEADS = 3, D = 20, V = 1300 };
 
-typedef struct { /* the outputs of one set */
+typedef struct { /* outputs of one set */
     view v[16];
     int n;
 } outcome;

@@ -1,9 +1,9 @@
-/* Updates by tiles: the effect of assignments, and vectors under other axes if the last tile is shorter. */
+/* Updates in tiles: the effect of assignments, and reshaped vectors if the last tile is shorter. */
 #include "tensor/cpu/cpu.h"
 #include "test.h"
 
 enum { TILE = 64, COUNT = 2 * TILE + 10, GUARD = TILE, VECTORS = 4 };
-static const double mark = -12345; /* behind every vector: no kernel may read or write it */
+static const double mark = -12345; /* value behind every vector, which no kernel may read or write */
 
 typedef struct {
     ab_ctx *c;
@@ -17,7 +17,7 @@ static ab_t shaped(update *u, ab_t x, int64_t a, int64_t b, int64_t d, int64_t e
 }
 static ab_t flat(update *u, ab_t x) { return shaped(u, x, 1, 1, 1, TILE); }
 
-/* Runs the rule over vectors v, whose element i of vector k is k + i / 1000. */
+/* Runs a rule on vectors v; element i of vector k begins as k + i / 1000. */
 static int run_rule(rule f, double v[VECTORS][COUNT + GUARD], err *e)
 {
     params none = {0};
@@ -40,7 +40,7 @@ static int run_rule(rule f, double v[VECTORS][COUNT + GUARD], err *e)
     return rc;
 }
 
-/* Afterwards element i of vector k is from[k] + times[k] * i / 1000. */
+/* Expects element i of vector k to end as from[k] + times[k] * i / 1000. */
 static void check_rule(const char *name, rule f, const double from[VECTORS], const double times[VECTORS])
 {
     static double v[VECTORS][COUNT + GUARD];
@@ -56,7 +56,7 @@ static void check_rule(const char *name, rule f, const double from[VECTORS], con
 }
 #define NUMBERS(...) ((const double[VECTORS]){__VA_ARGS__})
 
-/* ---- assignments: all at the end, each from old values ---- */
+/* ---- assignments: all happen at the end, and read old values ---- */
 
 static void moves_on(update *u)
 {
@@ -69,7 +69,7 @@ static void change_places(update *u)
     t_assign(u->c, u->a, flat(u, shaped(u, u->b, 1, TILE, 1, 1)));
     t_assign(u->c, u->b, u->a);
 }
-static void twice(update *u) /* the last one counts */
+static void twice(update *u) /* the last of two assignments to p counts */
 {
     t_assign(u->c, u->p, u->a);
     t_assign(u->c, u->a, u->p);
@@ -107,7 +107,7 @@ static void check_refused(rule f, const char *words)
     err e = {0};
     CHECK_INT(run_rule(f, v, &e), -1);
     CHECK_HAS(e.text, words);
-    for (int k = 0; k < VECTORS; k++) /* nothing has happened */
+    for (int k = 0; k < VECTORS; k++) /* no element has changed */
         for (int i = 0; i < COUNT + GUARD; i++) CHECK_NEAR(v[k][i], i < COUNT ? k + i * 1e-3 : mark, 0);
 }
 

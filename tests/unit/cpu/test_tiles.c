@@ -1,5 +1,5 @@
-/* test_tiles.c - the kernels on AMX tiles (emulated by tests/amx where the processor has none): right, and the same
- * bits whatever the rows and threads. */
+/* test_tiles.c - the kernels on AMX tiles (emulated by tests/amx if the processor has none) are right, and give the
+ * same bits whatever the numbers of rows and threads. */
 #include "base/vmath.h"
 #include "tensor/cpu/gemm.h"
 #include "fused_case.h"

@@ -1,5 +1,5 @@
-/* test_window.c - score programs with windows: the bits of scores that hide the same keys, and nothing outside is
- * read. The same of chosen blocks of keys, but for rounding. */
+/* test_window.c - score programs with windows give the bits of scores that hide the same keys, and read nothing
+ * outside. Programs with chosen blocks of keys give the same but for rounding. */
 #include "fused_case.h"
 #include "tensor/graph/score.h"
 
@@ -7,7 +7,7 @@ enum { HEADS = 2, D = 16, WIDTH = 3 * HEADS * D, MOST = 90, SENTENCES = 4 };
 static const int32_t offset[SENTENCES + 1] = {0, 1, 25, 65, 65 + MOST};
 enum { ROWS = 65 + MOST };
 
-/* Windows as a leaf; or t = score + leaf 0, which hides the same keys. */
+/* A program whose leaf 0 holds windows; or t = score + leaf 0, which hides the same keys. */
 static score_program program(bool windows)
 {
     score_program f = {.n_leaves = 1,
@@ -70,9 +70,9 @@ typedef struct {
 } range;
 typedef range (*window_fn)(int64_t sentence, int64_t query);
 static range near_only(int64_t b, int64_t i) { return (void)b, (range){i - 3, i + 6}; }
-/* the first queries see nothing of theirs */
+/* the first queries see none of their window */
 static range farther_back(int64_t b, int64_t i) { return (void)b, (range){i - 40, i - 29}; }
-/* short sentences have none */
+/* in short sentences the window is empty */
 static range late_keys(int64_t b, int64_t i) { return (void)b, (void)i, (range){20, 1000}; }
 static range one_key(int64_t b, int64_t i) { return (range){i - b, i - b + 1}; }
 static range backwards(int64_t b, int64_t i) { return (range){MOST - i - 2 * b, MOST - i + 3}; }
@@ -90,7 +90,7 @@ static view bounds_of(dtype type, window_fn f, bool of_sentence)
     return v;
 }
 
-/* -1e9 outside of windows; where a query can see nothing of its own, 0. */
+/* Hides keys outside of windows by -1e9; 0 for a query whose window has no visible key. */
 static view hiding_leaf(dtype type, window_fn f, bool of_sentence, bool causal)
 {
     view v = new_view(sums_of(type), SENTENCES * MOST, MOST);
@@ -106,7 +106,7 @@ static view hiding_leaf(dtype type, window_fn f, bool of_sentence, bool causal)
     return v;
 }
 
-/* The bits of scores that hide the same keys. */
+/* Windows and scores that hide the same keys give the same bits. */
 static void check_bits(dtype type, window_fn fn, bool of_sentence, bool causal)
 {
     view qkv = random_view(type, ROWS, WIDTH, 1), dy = random_view(type, ROWS, HEADS * D, 2),
@@ -120,14 +120,14 @@ static void check_bits(dtype type, window_fn fn, bool of_sentence, bool causal)
     free_views((view[]){qkv, dy, bounds, leaf}, 4);
 }
 
-/* Keys that no query sees may hold anything: they are not read. */
+/* Keys that no query sees are not read: they may be NaN. */
 static void check_skipped(dtype type)
 {
     view qkv = random_view(type, ROWS, WIDTH, 1), dy = random_view(type, ROWS, HEADS * D, 2),
          bounds = bounds_of(type, late_keys, false);
     score_program windows = program(true);
     outcome a = attend(&qkv, &dy, &bounds, &windows, false);
-    enum { UNSEEN = 16 }; /* whole eights of them are left out */
+    enum { UNSEEN = 16 }; /* the kernel skips them in groups of eight */
     for (int64_t r = offset[3]; r < offset[3] + UNSEEN; r++)
         for (int64_t i = HEADS * D; i < WIDTH; i++) set(&qkv, r * WIDTH + i, NAN);
     outcome b = attend(&qkv, &dy, &bounds, &windows, false);
@@ -142,14 +142,14 @@ static void check_skipped(dtype type)
     free_views((view[]){qkv, dy, bounds}, 3);
 }
 
-/* Every key of each third query hidden: the gradient of its weights, which are all alike, as in double, whose
- * log-sum-exp has digits left. */
+/* If every key of a query is hidden, its weights are equal; their gradient must be that in double, whose log-sum-exp
+ * still has digits left. */
 static void check_hidden(dtype type)
 {
     view qkv = random_view(type, ROWS, WIDTH, 1), dy = random_view(type, ROWS, HEADS * D, 2),
          leaf = new_view(sums_of(type), MOST, MOST);
-    for (int64_t i = 0; i < count(&qkv); i++)
-        if (i % WIDTH < HEADS * D) set(&qkv, i, get(&qkv, i) * 1e-6); /* -1e9 leaves no more of a score in fp32 */
+    for (int64_t i = 0; i < count(&qkv); i++) /* in fp32, adding -1e9 leaves nothing else of a score */
+        if (i % WIDTH < HEADS * D) set(&qkv, i, get(&qkv, i) * 1e-6);
     for (int64_t i = 0; i < count(&leaf); i++) set(&leaf, i, i / MOST % 3 ? 0 : -1e9);
     view exact[] = {copy_as(&qkv, F64), copy_as(&dy, F64), copy_as(&leaf, F64)};
     score_program hiding = program(false);
@@ -165,25 +165,25 @@ static void check_hidden(dtype type)
 
 typedef bool (*choice_fn)(int64_t sentence, int64_t head, int64_t query, int64_t block);
 static bool every(int64_t b, int64_t h, int64_t i, int64_t k) { return (void)b, (void)h, (void)i, (void)k, true; }
-/* queries differ, some see nothing of their own */
+/* the choice differs between queries; some have no visible key in their blocks */
 static bool scattered(int64_t b, int64_t h, int64_t i, int64_t k) { return (b * 7 + h * 5 + i * 3 + k * 11) % 13 < 3; }
-/* whole tiles of queries agree */
+/* all queries of a tile have the same choice */
 static bool by_tile(int64_t b, int64_t h, int64_t i, int64_t k) { return (b + h + i / 32 + k) % 3 == 0; }
 static bool first_only(int64_t b, int64_t h, int64_t i, int64_t k) { return (void)b, (void)h, (void)i, k == 0; }
 static bool far_apart(int64_t b, int64_t h, int64_t i, int64_t k) { return (void)b, (void)h, (void)i, k % 40 == 1; }
 
 typedef struct {
     choice_fn f;
-    int64_t size, sentences, heads, queries; /* the tensor's number of each, or 1 */
+    int64_t size, sentences, heads, queries; /* size of a block; along the other axes the tensor's length or 1 */
     window_fn window;                        /* NULL: none */
-    bool causal, step;                       /* step: the program has one, that reads a number of each key */
+    bool causal, step;                       /* step: the program also adds a number per key */
 } chosen;
 
 static bool allows(const chosen *x, int64_t b, int64_t h, int64_t i, int64_t j)
 {
     return x->f(x->sentences > 1 ? b : 0, x->heads > 1 ? h : 0, x->queries > 1 ? i : 0, j / x->size);
 }
-/* Visible keys by time and window; a window without a visible key hides nothing. */
+/* Is the key visible by time and window? A window without a visible key hides nothing. */
 static bool may_see(const chosen *x, int64_t b, int64_t i, int64_t j)
 {
     int64_t n = offset[b + 1] - offset[b], seen = x->causal && i + 1 < n ? i + 1 : n;
@@ -192,8 +192,8 @@ static bool may_see(const chosen *x, int64_t b, int64_t i, int64_t j)
     return j < seen && j >= w.from && j < w.to;
 }
 
-/* Fills a program's leaves: the choice's blocks and the window, or numbers that hide the same keys; then, in a step, a
- * number for each key. */
+/* Fills a program's leaves: the chosen blocks and the window, or numbers that hide the same keys; if `step`, also a
+ * number per key. */
 static int leaves_of(const chosen *x, dtype type, bool hiding, view *leaf)
 {
     int64_t blocks = (MOST - 1) / x->size + 1, width = hiding ? MOST : blocks,
@@ -275,7 +275,7 @@ static void check_choices(dtype type)
         }
 }
 
-/* Keys of blocks that no query allows may hold anything, and have no gradient. */
+/* Keys in blocks that no query chose may be NaN, and have gradient 0. */
 static void check_left_out(dtype type)
 {
     enum { SIZE = 8, FROM = SIZE, TO = MOST };

@@ -1,5 +1,4 @@
-/* tasks.h - task plugins, loaded as the host loads them, with a small host in place of the real one.
- */
+/* tasks.h - loads task plugins as the host does, with a small host in place of the real one. */
 #ifndef ABLATE_TEST_TASKS_H
 #define ABLATE_TEST_TASKS_H
 #include "text/data/dataset.h"
@@ -11,7 +10,7 @@
 static char asked_tok[16];
 static int asked_lowercase;
 
-/* Returns a number, not BLEU, that shows which lines arrived. */
+/* Stands in for BLEU: its number shows which lines arrived. */
 static inline int mock_bleu(const char *const *hyp, const char *const *ref, int64_t n, const char *tok, int lowercase,
                             ab_bleu *out, char *words, size_t n_words)
 {
@@ -37,7 +36,7 @@ static inline int mock_read_lines(const char *path, char ***lines, int64_t *n, c
         snprintf(words, n_words, "%s", e.text);
         return -1;
     }
-    /* one block: the text moves behind the pointers */
+    /* one allocation: pointers, then the text */
     char **block = xmalloc((count + 1) * sizeof *block + text.n + 1), *copy = (char *)(block + count + 1);
     memcpy(copy, text.s ? text.s : "", text.n + 1);
     for (size_t i = 0; i < count; i++) block[i] = copy + ((*lines)[i] - text.s);
@@ -130,7 +129,7 @@ static inline ab_example example(const loaded *l, void *self, ab_split s, int64_
     return x;
 }
 
-/* Score the references themselves, with the first `wrong` ones spoiled. */
+/* Scores the references themselves, with the first `wrong` ones spoiled. */
 static inline int score(const loaded *l, void *self, ab_split s, int64_t wrong, ab_metric *out, int max)
 {
     int64_t n = l->task->count(self, s);

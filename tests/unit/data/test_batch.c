@@ -1,4 +1,5 @@
-/* test_batch.c - datasets and batches: what is kept, budgets, fill, determinism, resuming, hostile input. */
+/* test_batch.c - datasets and batches: which examples are kept, token budgets, filling, determinism, resuming, hostile
+ * input. */
 #include "text/data/batch.h"
 #include "test.h"
 
@@ -115,7 +116,7 @@ static void test_dataset(void)
         }
     }
     p = &d.split[AB_DEV];
-    CHECK_INT(p->src_at[3] - p->src_at[2], 1); /* the empty source is its EOS */
+    CHECK_INT(p->src_at[3] - p->src_at[2], 1); /* an empty source is just EOS */
     dataset_free(&d);
 
     /* hostile lines */
@@ -143,7 +144,7 @@ static void test_dataset(void)
 
 /* ---- batches ---- */
 
-/* Every rule that one batch must keep; marks its examples in seen[]. */
+/* Checks every rule that a batch must keep; marks its examples in seen[]. */
 static void check_batch(const batch *b, const pairs *p, const batch_options *o, int *seen)
 {
     int64_t step = o->round > 1 ? o->round : 1, s_row = 0, t_row = 0, s_longest = 0, t_longest = 0;
@@ -153,7 +154,8 @@ static void check_batch(const batch *b, const pairs *p, const batch_options *o, 
     CHECK(b->tgt_cap % step == 0 && b->tgt_cap >= b->tgt_rows && b->tgt_cap < b->tgt_rows + step);
     int64_t wrong = 0;
     for (int64_t i = 0; i < b->n_sentences; i++) {
-        int64_t x = b->example[i], at = 0; /* nothing was dropped in these tests: the pair has the example's number */
+        /* in these tests no example is dropped, so pairs have the examples' numbers */
+        int64_t x = b->example[i], at = 0;
         seen[x]++;
         wrong += b->src_offset[i] != s_row || b->tgt_offset[i] != t_row;
         int64_t s = p->src_at[x + 1] - p->src_at[x], t = p->tgt_at[x + 1] - p->tgt_at[x];
@@ -188,7 +190,7 @@ static uint64_t print_of(const batch *b)
            hash64(b->example, (size_t)b->n_sentences * 8) * 19;
 }
 
-/* Each example exactly once in each of three epochs; returns the mean fill of the first. */
+/* Each of three epochs has each example exactly once. Returns the mean fill of the first epoch's batches. */
 static double check_epochs(const pairs *p, const batch_options *o)
 {
     err e = {{0}};
@@ -256,7 +258,7 @@ static void test_batches(void)
     free_task(&t);
 }
 
-/* Source tokens become <unk> as often as asked for, the same ones each time; the end and the target never do. */
+/* In training, source tokens become <unk> at the given rate, reproducibly; EOS and target tokens never do. */
 static void test_word_dropout(void)
 {
     lines_task t = make_task((int64_t[]){3000, 1, 1}, 2);
@@ -293,7 +295,7 @@ static void test_word_dropout(void)
     int64_t unknown = 0;
     while (batcher_next(one_pass, &x))
         for (int64_t k = 0; k < x.src_rows; k++) unknown += x.src_ids[k] == VOCAB_UNK;
-    CHECK_INT(unknown, 0); /* not where nothing is learned */
+    CHECK_INT(unknown, 0); /* never outside of training */
     batcher_free(whole), batcher_free(b), batcher_free(again), batcher_free(one_pass);
     dataset_free(&d);
     vocab_free(v);
@@ -357,7 +359,7 @@ static void test_resume(void)
     free_task(&t);
 }
 
-/* Fill on real text: the goal is 0.93 of the larger side. */
+/* On real text, batches fill at least 93 % of the budget of the larger side. */
 static void test_multi30k(void)
 {
     const char *data = test_data();
@@ -399,8 +401,7 @@ static void test_multi30k(void)
     }
 }
 
-/* The slices of all ranks, one after another, are the whole batch; none has more than its share of tokens and a
- * pair. */
+/* The slices of all ranks together are the whole batch; no slice exceeds its share of tokens by more than a pair. */
 static void check_slices(const pairs *p, int64_t ranks)
 {
     enum { MOST = 64, STEPS = 200 };

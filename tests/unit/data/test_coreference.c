@@ -1,10 +1,10 @@
-/* Pronouns and their antecedents from CoNLL-U: tests/data/anaphora.conllu, and files that are refused. */
+/* Pronouns and their antecedents in CoNLL-U: those of tests/data/anaphora.conllu, and refused files. */
 #include "test.h"
 #include "text/data/coreference.h"
 
 #define FILE_NAME BUILD_DIR "/test_coreference.conllu"
 
-/* "3 < 0-2, not 4-5": the pronoun's word, its antecedent's and the other mention's. */
+/* Prints "3 < 0-2, not 4-5": words of the pronoun, of its antecedent, and of the other mention. */
 static const char *shown(const anaphor *a)
 {
     static char text[128];
@@ -52,31 +52,31 @@ static const char *of(const char *text)
 static void test_pronouns(void)
 {
     CHECK_TEXT(of(CAT("A=1|Entity=(e1-x--1-)|B=2") WORD(3, "they", "PRON", "_", "4", "Entity=(e1)") NAP), "0: 2 < 0-1");
-    /* possessive determiners of other languages, with their type only */
+    /* possessive determiners of other languages, known by their PronType only */
     CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "ihr", "DET", "Poss=Yes|PronType=Prs", "4", "Entity=(1)") NAP),
                "0: 2 < 0-1");
     CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "which", "PRON", "PronType=Rel", "4", "Entity=(1)") NAP),
                ": found 1 sentences and no pronoun with an antecedent");
     CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "the", "DET", "PronType=Prs", "4", "Entity=(1)") NAP),
                ": found 1 sentences and no pronoun with an antecedent");
-    /* a pronoun within a longer mention that it does not head */
+    /* a pronoun inside a longer mention whose head is another word */
     CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "their", "PRON", "_", "4", "Entity=(1-x")
                       WORD(4, "nap", "NOUN", "_", "2", "Entity=1)")),
                ": found 1 sentences and no pronoun with an antecedent");
-    /* a mention that the pronoun heads */
+    /* a mention whose head is the pronoun */
     CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "they", "PRON", "_", "2", "Entity=(1-x")
                       WORD(4, "all", "DET", "_", "3", "Entity=1)")),
                "0: 2 < 0-1");
-    /* a part of a discontinuous mention is no mention */
+    /* parts of a discontinuous mention do not count */
     CHECK_TEXT(of(CAT("Entity=(1[1/2]-x)") WORD(3, "they", "PRON", "_", "4", "Entity=(1)") NAP),
                ": found 1 sentences and no pronoun with an antecedent");
     CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "dogs", "NOUN", "_", "2", "Entity=(2[1/2]-x)") THEY), "0: 3 < 0-1");
     CHECK_TEXT(of(CAT("Entity=(1)") WORD(3, "dogs", "NOUN", "_", "2", "Entity=(2-x)") THEY), "0: 3 < 0-1, not 2-3");
-    /* if several mentions end in one word, the shortest counts */
+    /* if several mentions end at one word, the shortest counts */
     CHECK_TEXT(of(WORD(1, "cats", "NOUN", "_", "2", "Entity=(1)") WORD(2, "say", "VERB", "_", "0", "Entity=(2-x")
                       WORD(3, "dogs", "NOUN", "_", "2", "Entity=(3)2)") THEY),
                "0: 3 < 0-1, not 2-3");
-    /* a mention in another sentence is no antecedent */
+    /* a mention in another sentence does not count */
     CHECK_TEXT(of(CAT("Entity=(1)") "\n" WORD(1, "they", "PRON", "_", "2", "Entity=(1)")
                       WORD(2, "nap", "VERB", "_", "0", "_")),
                ": found 2 sentences and no pronoun with an antecedent");

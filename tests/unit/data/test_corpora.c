@@ -1,4 +1,4 @@
-/* test_corpora.c - getting corpora from a small web server of its own: checksums, resuming, refusals, the
+/* test_corpora.c - downloading corpora from a small web server in this test: checksums, resuming, refusals, the
  * command. */
 #include "text/data/brackets.h"
 #include "text/data/corpora.h"
@@ -10,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- a web server: files of a folder; what it does is in a file there, so that the test can change it ----
- */
+/* ---- a web server for the files of a folder; a file there says how it behaves, so that the test can change it ---- */
 
 enum { GOOD, NO_RANGES, CUT_SHORT }; /* CUT_SHORT: hangs up after half of each answer */
 
@@ -94,7 +93,7 @@ static void stop(void)
     waitpid(server, NULL, 0);
 }
 
-/* ---- a corpus to get ---- */
+/* ---- downloading one corpus ---- */
 
 static void sh(const char *command)
 {
@@ -132,7 +131,7 @@ static void remove_file(const char *dir, const char *name)
     free(path);
 }
 
-/* A corpus of the real table: 0, or 1 where it could not be had. */
+/* Downloads a corpus of the real table; returns 1 if that failed. */
 static int get(const char *dir, const char *name)
 {
     err e = {{0}};
@@ -180,10 +179,10 @@ static void test_get(const char *dir)
     char *left = xprintf("test -z \"$(find %s -name '*.part' -o -name '*.scratch')\"", data);
     sh(left);
 
-    /* Downloads are kept: without a server a lost text file is restored, and existing files stay unchanged. */
+    /* Archives are kept: without a server a lost text file is restored, and existing files stay unchanged. */
     stop();
     remove_file(data, "mine/train.de");
-    char *killed = path_join(data, "mine/train.en.part"); /* left by a call that was killed */
+    char *killed = path_join(data, "mine/train.en.part"); /* a part file that a killed call left behind */
     CHECK_INT(file_write(killed, "a\nb\nc\n", 6, &e), 0);
     CHECK_INT(corpus_get(&c, data, &e), 0);
     CHECK_INT(corpus_get(&c, data, &e), 0);
@@ -200,7 +199,7 @@ static void test_get(const char *dir)
     CHECK_HAS(e.text, "/b.org/dev.en: ");
     CHECK_HAS(e.text, "is there a network? $ABLATE_DATA_MIRROR sets another source");
 
-    /* A file that the server does not have. */
+    /* The server lacks a file. */
     start(root, GOOD);
     e.text[0] = 0;
     download lost = {"https://b.org/lost.en", 4, sum[2]};
@@ -209,7 +208,7 @@ static void test_get(const char *dir)
     CHECK_HAS(e.text, "/b.org/lost.en: ");
     CHECK_HAS(e.text, "404");
 
-    /* A wrong checksum: both sums are named and nothing stays. */
+    /* A wrong checksum: the message names both sums, and no file remains. */
     e.text[0] = 0;
     memcpy(wrong_sum, sum[2], 65);
     wrong_sum[0] = wrong_sum[0] == '0' ? '1' : '0';
@@ -224,7 +223,7 @@ static void test_get(const char *dir)
     CHECK_INT(here, 0);
     sh(left);
 
-    /* An archive without the member; sides of unlike length. */
+    /* An archive lacks the member; the two sides have different numbers of lines. */
     e.text[0] = 0;
     const piece none[] = {{"train.en", &p, "t/none.en", false}};
     CHECK_INT(corpus_get(&(corpus){"none", "", "", none, 1, NULL}, data, &e), -1);
@@ -288,7 +287,7 @@ static void test_brackets(void)
                 "article 1: elements do not nest");
 }
 
-/* Trees come out of a server's files converted, and what comes out is checked. */
+/* Treebanks are converted after download, and the result is checked. */
 static void test_treebanks(const char *dir)
 {
     char *root = path_join(dir, "trees"), *data = path_join(dir, "banks"), sum[5][65];
@@ -319,11 +318,11 @@ static void test_treebanks(const char *dir)
     CHECK_INT(corpus_get(&(corpus){"xml", "", "", folder, 1, &genia}, data, &e), 0);
     CHECK_TEXT(e.text, "");
     check_file(data, "plain/train.ptb", "( (S (A b)))\n(X y)\n");
-    check_file(data, "plain/LICENSE.txt", "7\n"); /* as it is */
+    check_file(data, "plain/LICENSE.txt", "7\n"); /* copied unchanged */
     check_file(data, "plain/documents.tsv", "document\tsplit\ttrees\none\ttrain\t1\ntwo\ttrain\t1\n");
     char *none = path_join(data, "xml/documents.tsv");
     CHECK(!file_exists(none));
-    remove_file(data, "plain/LICENSE.txt"); /* trees that are kept have their documents from then */
+    remove_file(data, "plain/LICENSE.txt"); /* kept trees get no list of documents anew */
     remove_file(data, "plain/documents.tsv");
     CHECK_INT(corpus_get(&(corpus){"plain", "", "", lines, 3, &plain}, data, &e), 0);
     char *again = path_join(data, "plain/documents.tsv");
@@ -331,7 +330,8 @@ static void test_treebanks(const char *dir)
     check_file(data, "xml/dev.ptb", "(TOP (S (NP (NN cell_A_-LRB-x-RRB-)) (VP (VBZ <_B)) (. .)))\n");
     CHECK_INT(corpus_get(&(corpus){"other", "", "", lines, 2, &other}, data, &e), -1);
     CHECK_HAS(e.text, "other/train.ptb has sha256 ");
-    const tree_form lost = {FORM_GENIA, &(tree_file){"dev.ptb", genia_sum, &one}, 1}; /* no list of numbers: no trees */
+    /* a list of numbers is missing: no trees are written */
+    const tree_form lost = {FORM_GENIA, &(tree_file){"dev.ptb", genia_sum, &one}, 1};
     e.text[0] = 0;
     CHECK_INT(corpus_get(&(corpus){"lost", "", "", folder, 1, &lost}, data, &e), -1);
     CHECK_HAS(e.text, " has sha256 ");
@@ -359,16 +359,16 @@ static void test_resume(const char *dir)
     struct stat info = {0};
     char *starts = xprintf("0 %lld ", (long long)d.bytes / 2);
     CHECK_INT(stat(part, &info), 0);
-    CHECK(info.st_size >= d.bytes / 2 && info.st_size < d.bytes); /* the part received is kept */
+    CHECK(info.st_size >= d.bytes / 2 && info.st_size < d.bytes); /* keeps the part that was received */
     start(root, GOOD);
     e.text[0] = 0;
     CHECK_INT(fetch_download(&d, to, &e), 0);
     CHECK_TEXT(e.text, "");
     CHECK(!file_exists(part));
-    check_file(dir, "big.starts", starts); /* the second answer began where the first broke off */
+    check_file(dir, "big.starts", starts); /* the second answer began where the first had stopped */
     free(starts);
 
-    /* A server that cannot go on in the middle. */
+    /* A server that does not support ranges. */
     stop();
     start(root, NO_RANGES);
     CHECK_INT(rename(to, part), 0);
@@ -377,7 +377,7 @@ static void test_resume(const char *dir)
     CHECK_TEXT(e.text, "");
     stop();
 
-    /* A complete .part is only checked; a file that was damaged later is fetched again. */
+    /* A complete .part is only checked; a damaged file is downloaded again. */
     CHECK_INT(rename(to, part), 0);
     CHECK_INT(fetch_download(&d, to, &e), 0);
     CHECK_INT(truncate(to, 1000), 0);
@@ -392,7 +392,7 @@ static void test_resume(const char *dir)
     free(part);
 }
 
-/* The table itself: sums are sums, names are names, both sides are there. */
+/* The real table's checksums and names have their form, and each corpus has both sides. */
 static void test_table(void)
 {
     for (int i = 0; i < n_known_corpora; i++) {
@@ -410,7 +410,7 @@ static void test_table(void)
     }
 }
 
-/* The real Multi30k files through the real table. */
+/* Downloads the real Multi30k by the real table. */
 static void test_multi30k(const char *dir)
 {
     if (!test_data()) {
@@ -434,7 +434,7 @@ static void test_multi30k(const char *dir)
         xprintf("for f in train val test2016; do cmp %s/multi30k-lctok/$f.de %s/multi30k-lctok/$f.de || exit 1; done",
                 data, test_data());
     sh(compare);
-    CHECK_INT(get(data, "multi30k"), 1); /* not on this server */
+    CHECK_INT(get(data, "multi30k"), 1); /* this server lacks it */
     stop();
     free(root);
     free(data);

@@ -1,5 +1,5 @@
-/* test_limits.c - a batch's bounds for all batches (batch.limits): no batch exceeds them, and they are exact if all
- * sentences have one length. */
+/* test_limits.c - batch.limits bounds all batches: none exceeds it, and it is exact if all sentences have one
+ * length. */
 #include "text/data/batch.h"
 #include "test.h"
 
@@ -7,7 +7,7 @@ typedef struct {
     int64_t src, tgt;
 } lengths;
 
-/* Pairs of these lengths; every token is VOCAB_EOS. */
+/* Makes pairs of these lengths; every token is VOCAB_EOS. */
 static pairs pairs_of(const lengths *l, int64_t n)
 {
     int64_t *src_at = xcalloc((size_t)n + 1, sizeof *src_at), *tgt_at = xcalloc((size_t)n + 1, sizeof *tgt_at);
@@ -32,7 +32,7 @@ static void free_pairs(pairs *p)
     free((void *)p->example);
 }
 
-/* said: the first batch's bounds. */
+/* Returns the maxima over the batches of these epochs; *said gets the first batch's limits. */
 static batch_limits most_in(batcher *b, int epochs, batch_limits *said)
 {
     batch_limits most = {0};
@@ -50,7 +50,7 @@ static batch_limits most_in(batcher *b, int epochs, batch_limits *said)
     return most;
 }
 
-/* exact: batches must reach the number of sentences, too. */
+/* exact: some batch must reach the limit on sentences. */
 static void check(const char *name, const lengths *l, int64_t n, const batch_options *o, int64_t sentences, bool exact)
 {
     err e = {0};

@@ -17,8 +17,8 @@ static void check_answer(int kind, const ab_example *x)
     free(turned);
 }
 
-/* One symbol among blanks: the test set has it at one place after another, and reports the distance up to which nine of
- * ten are right. */
+/* One symbol among blanks: the test set has it at each position in turn, and reports the distance up to which nine of
+ * ten answers are right. */
 static void test_recall(void)
 {
     loaded l = load("sequence");
@@ -38,9 +38,10 @@ static void test_recall(void)
         for (size_t k = place + 1; k < 16; k++) CHECK(!memcmp(x.src + 6 * k, "blank", 5));
         at[place]++;
     }
-    CHECK(at[0] > 2 * at[3] && at[15] > 0); /* by the logarithm: 24 %, 8 %, 2 % */
+    CHECK(at[0] > 2 * at[3] && at[15] > 0); /* positions are log-uniform: 24 % at 0, 8 % at 3, 2 % at 15 */
     const char *hyp[160];
-    for (int64_t i = 0; i < 160; i++) { /* right up to a distance of 9, and in one round of ten everywhere */
+    /* answers are right up to a distance of 9, and in one round of ten at any distance */
+    for (int64_t i = 0; i < 160; i++) {
         ab_example x = example(&l, t, AB_TEST, i);
         CHECK(!memcmp(x.src + 6 * (i % 16), x.tgt, 5));
         hyp[i] = i % 16 <= 9 || i < 16 ? x.tgt : "none";
@@ -50,7 +51,7 @@ static void test_recall(void)
     CHECK_INT(l.task->score(t, AB_TEST, hyp, 160, m, 4, words, sizeof words), 3);
     CHECK_TEXT(m[2].name, "reach");
     CHECK_NEAR(m[2].value, 9, 0);
-    hyp[5] = hyp[21] = "none"; /* eight of ten at distance 5 */
+    hyp[5] = hyp[21] = "none"; /* now eight of ten are right at distance 5 */
     CHECK_INT(l.task->score(t, AB_TEST, hyp, 160, m, 4, words, sizeof words), 3);
     CHECK_NEAR(m[2].value, 4, 0);
     l.task->close(t);
@@ -96,7 +97,7 @@ static void test_sequence(void)
         }
         CHECK_INT(score(&l, t, AB_TEST, 150, m, 2), 2);
         l.task->close(t);
-        set_int(&l, "test_step", 4); /* a curve by length: 21 to 24, 25 to 28, 29 and 30 */
+        set_int(&l, "test_step", 4); /* scores by length: up to 24, up to 28, up to 30 */
         t = open_task(&l, "/nowhere", 1);
         CHECK_INT(l.task->count(t, AB_TEST), 400);
         CHECK_INT(score(&l, t, AB_TEST, 200, m, 8), 5);
@@ -109,7 +110,7 @@ static void test_sequence(void)
                 "sequence.test_step = 1 makes 20 steps from max_length = 20 to test_length = 40; expected at most 12");
         set_int(&l, "test_length", 30), set_int(&l, "test_step", 0), set_int(&l, "max_length", 40);
         REFUSED(&l, "/nowhere", "max_length = 40, test_length = 30: expected them in ascending order");
-        set_int(&l, "max_length", 30); /* nothing beyond training: one range */
+        set_int(&l, "max_length", 30); /* no lengths beyond training: a single score */
         t = open_task(&l, "/nowhere", 1);
         CHECK_INT(score(&l, t, AB_TEST, 0, m, 8), 2);
         l.task->close(t);

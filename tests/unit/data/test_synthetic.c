@@ -1,4 +1,5 @@
-/* Word alignments of the synthetic language: tests/data/alignments.tsv has its pairs of seed 20031 with their links. */
+/* Word alignments of the synthetic language: the pairs of seed 20031 have the links listed in
+ * tests/data/alignments.tsv. */
 #include "test.h"
 #include "base/base.h"
 #include "../../../plugins/tasks/translation/synthetic.c"

@@ -1,5 +1,4 @@
-/* test_tasks.c - the plugins of translation and parsing: made and read data, what they refuse, how they score.
- */
+/* test_tasks.c - the tasks translation and parsing: synthetic data and corpora, what they refuse, how they score. */
 #include "tasks.h"
 #include <sys/stat.h>
 
@@ -26,11 +25,11 @@ static void test_synthetic(void)
             for (const char *c = x.tgt; *c; c++) words[1] += *c == ' ';
         }
     }
-    CHECK_INT(differ, 0); /* data_seed, not the run's seed */
+    CHECK_INT(differ, 0); /* data depend on data_seed, not on the run's seed */
     qsort(all, (size_t)k, sizeof *all, by_text);
     int64_t twice = 0;
     for (int64_t i = 1; i < k; i++) twice += !strcmp(all[i - 1], all[i]);
-    CHECK_INT(twice, 0); /* so the splits are disjoint */
+    CHECK_INT(twice, 0); /* no test sentence is in training */
     printf("synthetic: %.1f words a source line, %.1f a target line\n", (double)words[0] / 7000 + 1,
            (double)words[1] / 7000 + 1);
 
@@ -69,7 +68,7 @@ static void test_synthetic(void)
     void *f = open_task(&l, "/nowhere", 1);
     CHECK_INT(l.task->count(f, AB_TRAIN), 20);
     CHECK_TEXT(example(&l, f, AB_TEST, 499).src,
-               example(&l, a, AB_TEST, 499).src); /* fewer to train on, the same test */
+               example(&l, a, AB_TEST, 499).src); /* a smaller training set leaves the test set as it is */
     void *const opened[] = {a, b, c, d, f};
     for (size_t i = 0; i < LENGTH(opened); i++) l.task->close(opened[i]);
     free(all);
@@ -218,7 +217,7 @@ static void test_synthetic_trees(void)
     CHECK(agree[0] > 50 && agree[1] > 50);
     char *dev = xstrdup(example(&l, t, AB_DEV, 7).src), *train = xstrdup(example(&l, t, AB_TRAIN, 599).src);
     l.task->close(t);
-    set_int(&l, "train_trees", 0); /* another seed and size: the same trees */
+    set_int(&l, "train_trees", 0); /* the run's seed and the number of trees leave each tree as it is */
     t = open_task(&l, "/nowhere", 2);
     CHECK_INT(l.task->count(t, AB_TRAIN), 4000);
     CHECK_TEXT(example(&l, t, AB_DEV, 7).src, dev);

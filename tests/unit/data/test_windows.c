@@ -1,5 +1,5 @@
-/* Decoder-only data: a text in windows, drawn at random in training and one after the other elsewhere; inputs with
- * labels; lines whose first tokens are given or whose end is not predicted. */
+/* Decoder-only data: a text in windows, drawn at random in training and consecutive elsewhere; inputs with labels;
+ * lines whose first tokens are given or whose end is not predicted. */
 #include "text/data/batch.h"
 #include "test.h"
 
@@ -7,7 +7,7 @@ typedef struct {
     const char *const *src, *const *tgt;
     int64_t n, window, given, endless;
     ab_vocab kind;
-    const int64_t *documents; /* [n_documents], of each split but test */
+    const int64_t *documents; /* [n_documents]: lines of each document, for train and dev */
     int64_t n_documents;
 } world;
 
@@ -38,7 +38,7 @@ static int build(world *w, dataset *d, vocab **v, err *e)
     return dataset_build(d, &iface, w, NULL, *v, 0, e);
 }
 
-/* The text as a decoder reads it: characters, and a line end as VOCAB_EOS. */
+/* A token of the text as one character; VOCAB_EOS is a line end. */
 static char read_as(const vocab *v, int32_t id)
 {
     return id == VOCAB_EOS ? '\n' : id == VOCAB_BOS ? '^' : vocab_token(v, id)[0];
@@ -54,7 +54,7 @@ static void test_windows(void)
     vocab *v;
     err e = {0};
     CHECK_INT(build(&w, &d, &v, &e), 0);
-    CHECK_INT(vocab_size(v), VOCAB_SPECIALS + 8); /* o n e blank t w h r */
+    CHECK_INT(vocab_size(v), VOCAB_SPECIALS + 8); /* characters: o n e blank t w h r */
     const pairs *dev = &d.split[AB_DEV], *train = &d.split[AB_TRAIN];
     CHECK_INT(dev->n, 4);
     CHECK_INT(dev->text, TEXT);
@@ -83,12 +83,12 @@ static void test_windows(void)
         CHECK(batcher_next(x, &b));
         CHECK_INT(b.n_sentences, EACH);
         CHECK_INT(b.tgt_rows, EACH * WINDOW);
-        if (k == 50) { /* a resumed run draws the same windows */
+        if (k == 50) { /* a resumed run draws equal windows */
             CHECK_INT(batcher_seek(y, (batch_state){b.epoch, b.index}, &e), 0);
             CHECK(batcher_next(y, &c));
             CHECK(!memcmp(b.tgt_out, c.tgt_out, (size_t)b.tgt_rows * sizeof *b.tgt_out));
         }
-        for (int64_t i = 0; i < EACH; i++) { /* each window is somewhere in the text */
+        for (int64_t i = 0; i < EACH; i++) { /* each window occurs in the text */
             char found[WINDOW + 2] = {read_as(v, b.tgt_in[i * WINDOW])};
             for (int j = 0; j < WINDOW; j++) found[j + 1] = read_as(v, b.tgt_out[i * WINDOW + j]);
             const char *at = strstr(text, found);
@@ -108,10 +108,10 @@ static void test_windows(void)
     vocab_free(v);
 }
 
-/* Windows of dev end where their document ends; train stays one text. */
+/* In dev, windows end where their document ends; train is one text. */
 static void test_documents(void)
 {
-    static const char *const lines[] = {"one two", "", "three"}; /* 8, 1 and 6 tokens */
+    static const char *const lines[] = {"one two", "", "three"}; /* 8, 1 and 6 tokens with EOS */
     static const int64_t documents[] = {2, 1}, too_many[] = {2, 2}, ends[] = {0, 4, 8, 9, 13, 15};
     world w = {.tgt = lines, .n = 3, .window = 4, .kind = AB_VOCAB_CHARS, .documents = documents, .n_documents = 2};
     dataset d;
@@ -151,7 +151,7 @@ static void test_labels(void)
     CHECK_INT(b.tgt_cap, 8);
     CHECK_INT(b.predicted, 3);
     static const int32_t in[] = {7, 7, 4, 5, 4, 5, 6, VOCAB_PAD},
-                         out[] = {4, -1, -1, 6, -1, -1, 7, -1}; /* the longer one first */
+                         out[] = {4, -1, -1, 6, -1, -1, 7, -1}; /* the longer line comes first */
     for (int i = 0; i < 8; i++) {
         CHECK_INT(b.tgt_in[i], in[i]);
         CHECK_INT(b.tgt_out[i], out[i]);
@@ -172,7 +172,8 @@ static void test_labels(void)
     vocab_free(v);
 }
 
-/* Two lines of equal length, the second one first, as the decoder reads and predicts them. */
+/* Expects these decoder inputs and outputs for the first batch of two lines of equal length, the second of which comes
+ * first. */
 static void expect_batch(world *w, int64_t rows, int64_t predicted, const int32_t *in, const int32_t *out)
 {
     dataset d;

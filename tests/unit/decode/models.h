@@ -29,7 +29,7 @@ static const kind_of_model kinds[] = {
     {"grouped_query", "rotary", "heads=4 grouped_query.kv_heads=2"},
     {"low_rank_value", "t5", "low_rank_value.rank=3"},
     {"convolutional", "sinusoid", "attention_cross=scaled_dot"},
-    {"scaled_dot", "rotary", /* layers that differ, and one plugin with parameters by place */
+    {"scaled_dot", "rotary", /* layers with different settings, and one plugin with different parameters per layer */
      "layers.decoder.1.attention=linear layers.decoder.1.heads=2 layers.decoder.0.position=none "
      "layers.encoder.0.d_ff=16 "
      "layers.decoder.0.attention=restricted layers.decoder.restricted.r=2 attention_encoder=restricted "
@@ -37,10 +37,10 @@ static const kind_of_model kinds[] = {
     {"convolutional", "none", "convolutional.width=1 attention_encoder=recurrent attention_cross=dot"},
 };
 
-static const backend *models_on; /* where models are; NULL: on the CPU */
+static const backend *models_on; /* the models' backend; NULL: the CPU */
 
-/* A model with values `spread` times the usual ones: larger ones give more peaked probabilities. src_vocab 0:
- * decoder-only. */
+/* Opens a model whose values are `spread` times the usual ones: larger ones give more peaked probabilities. src_vocab
+ * 0: decoder-only. */
 static inline void random_model_of(model *m, const kind_of_model *k, int64_t src_vocab, int64_t vocab, dtype type,
                                    double spread, uint64_t seed)
 {
@@ -83,7 +83,8 @@ static inline void random_model(model *m, const kind_of_model *k, int64_t vocab,
     random_model_of(m, k, vocab, vocab, type, spread, seed);
 }
 
-/* n sources of `least` to `most` random tokens and EOS; targets likewise. One block: pairs_free. */
+/* Makes n sources of `least` to `most` random tokens and EOS, and targets likewise. All memory is freed by
+ * pairs_free. */
 static inline pairs random_pairs(int64_t n, int64_t least, int64_t most, int64_t vocab, uint64_t seed)
 {
     rng r = rng_seed(seed, 9);
@@ -103,8 +104,8 @@ static inline pairs random_pairs(int64_t n, int64_t least, int64_t most, int64_t
     return (pairs){.n = n, .src = src, .tgt = tgt, .src_at = at, .tgt_at = at + ats, .block = at};
 }
 
-/* -log P of every target token from one full pass over pair i of p: losses [tokens of the target, EOS
- * counted]. */
+/* Computes -log P of every target token, EOS included, in one full pass over pair i of p: losses [tokens of the
+ * target]. */
 static inline void full_pass(model *m, const pairs *p, int64_t i, double *losses)
 {
     enum { MOST = 512 };

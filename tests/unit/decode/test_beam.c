@@ -1,5 +1,4 @@
-/* Beam search: against scoring every output there is, against one full pass, against itself in other batches.
- */
+/* Beam search against scoring every possible output, against one full pass, and against itself in other batches. */
 #include "models.h"
 
 static beam_options options(int64_t beam, int64_t nbest)
@@ -79,8 +78,7 @@ static void any_batch(model *m, int64_t n, const char *name)
     if (test_failed > before) printf("  in %s\n", name);
 }
 
-/* ---- log P is that of one full pass; the score follows from it; the list is sorted and has nothing twice
- * ---- */
+/* ---- log P equals one full pass's, the score follows from it, the list is sorted and has no output twice ---- */
 
 static double log_prob_of(model *m, const pairs *p, int64_t i, const hypothesis *h)
 {
@@ -124,7 +122,7 @@ static void true_scores(model *m, const char *name)
 
 /* ---- every output of a tiny vocabulary ---- */
 
-enum { TINY = VOCAB_SPECIALS + 2, LONGEST = 3, OUTPUTS = 1 + 3 + 9 + 27 }; /* UNK and two tokens, to length 3 */
+enum { TINY = VOCAB_SPECIALS + 2, LONGEST = 3, OUTPUTS = 1 + 3 + 9 + 27 }; /* UNK and two tokens, up to length 3 */
 
 static int best_first(const void *a, const void *b)
 {
@@ -177,8 +175,8 @@ static double mean_length(model *m, const pairs *p, double alpha)
     return sum / (double)p->n;
 }
 
-/* Outputs may end after one token or after twelve: the early one looks best for long. The state is the number of
- * tokens. */
+/* A mask that lets outputs end after one token or after twelve: for many steps the early end looks best. The state is
+ * the number of tokens. */
 static void *no_tokens(void *self, int64_t sentence)
 {
     (void)self, (void)sentence;
@@ -198,7 +196,7 @@ static void early_or_late(void *self, const void *state, uint8_t *mask)
 }
 static void nothing_to_do(void *self, void *state) { (void)self, (void)state; }
 
-/* The best of a beam is the same whether one or all of the beam is asked for, which goes on for longer. */
+/* The best hypothesis is the same whether one or all of the beam is requested; the latter search goes on for longer. */
 static void fewer_asked(double spread, double alpha)
 {
     enum { N = 30, BEAM = 5 };
@@ -219,7 +217,7 @@ static void fewer_asked(double spread, double alpha)
     model_free(&m);
 }
 
-/* With a beam of 1 every token is the likeliest after those before it, and the end comes when EOS is. */
+/* With a beam of 1 every token is the likeliest given those before it; the output ends when EOS is. */
 static void greedy(model *m, const pairs *p)
 {
     beam_options o = options(1, 1);
@@ -241,7 +239,7 @@ static void greedy(model *m, const pairs *p)
         }
         if (!h[i].complete) CHECK_INT(h[i].n, p->src_at[i + 1] - p->src_at[i] - 1 + o.max_extra_tokens);
     }
-    o.unscored = true; /* expects equal tokens without scores */
+    o.unscored = true; /* without scores the tokens must be the same */
     hypothesis *fast = decode(m, p, &o);
     for (int64_t i = 0; i < p->n; i++) {
         CHECK(same_ids(&fast[i], &h[i]) && fast[i].complete == h[i].complete);
@@ -265,7 +263,7 @@ static void settings_and_errors(void)
     double none = mean_length(&m, &p, 0), some = mean_length(&m, &p, 1), much = mean_length(&m, &p, 4);
     CHECK(none <= some && some <= much && none < much);
     if (!(none <= some && some <= much && none < much)) printf("  mean lengths %g, %g, %g\n", none, some, much);
-    for (double spread = 1; spread < 4; spread += 0.5) /* some models are sure of the next token, some are not */
+    for (double spread = 1; spread < 4; spread += 0.5) /* models from unsure to sure of the next token */
         for (double alpha = 0; alpha <= 3; alpha++) fewer_asked(spread, alpha);
     greedy(&m, &tiny);
     hypothesis h[36];
@@ -312,7 +310,7 @@ int main(void)
     const char *set = getenv("ABLATE_ISA");
     /* AMX's instructions are emulated; generic takes twice as long as AVX2 */
     bool slow = TEST_SANITIZED || (set && (same(set, "amx") || same(set, "generic")));
-    cpu_threads(1); /* these models are too small for more */
+    cpu_threads(1); /* these models are too small for several threads */
     for (size_t k = 0; k < LENGTH(kinds); k++) {
         if (k && slow && !test_drawn(k, 4)) continue;
         static const dtype types[] = {F32, BF16, F64};
@@ -323,7 +321,7 @@ int main(void)
                      dtype_name(types[t]));
             random_model(&m, &kinds[k], 23, types[t], 1.2, 40 + k);
             if (types[t] != F64) any_batch(&m, 40, name);
-            if (types[t] != F64 && !k) { /* rows divided among threads, too */
+            if (types[t] != F64 && !k) { /* several threads share the rows */
                 cpu_threads(2);
                 any_batch(&m, 8, name);
                 cpu_threads(3);

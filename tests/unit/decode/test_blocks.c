@@ -1,5 +1,5 @@
 /* Blockwise decoding gives greedy decoding's outputs, bit for bit, whatever the head proposes; right proposals save
- * steps; models that it cannot decode are refused. The head learns the true tokens in every type. */
+ * steps; unsuitable models are refused. The head learns the true tokens in every type. */
 #include "models.h"
 
 static const kind_of_model blocked[] = {
@@ -40,7 +40,7 @@ static void check_same(const hypothesis *found, const hypothesis *expected, int6
     }
 }
 
-/* Tokens accepted per step and sentence, the most of all blocks. */
+/* Checks outputs for several block sizes, and returns the most tokens accepted per step and sentence. */
 static double same_as_greedy(model *m, const pairs *p)
 {
     static const int64_t sizes[] = {2, 5, 3, 4}, batches[] = {7, 64, 1};
@@ -53,7 +53,7 @@ static double same_as_greedy(model *m, const pairs *p)
             check_same(h, greedy, p->n);
             double per_step = (double)stats.accepted / (double)stats.blocks;
             CHECK_THAT(per_step > 0.9 && per_step <= (double)sizes[k], "%g tokens per step in blocks of %d", per_step,
-                       (int)sizes[k]); /* a last step may find no token within the limit */
+                       (int)sizes[k]); /* the last step of an output may accept none within the limit */
             most = per_step > most ? per_step : most;
             discard(h, p->n);
         }
@@ -114,7 +114,7 @@ static void all_refused(void)
     refused(&additive, 2, 1, "this decoder looks at all keys as one tensor");
 }
 
-/* The loss of the tokens after the next one, of a model that is sure of its wrong guesses. */
+/* The loss of the head's further tokens, in a model that is sure of its wrong proposals. */
 static double loss_ahead(dtype type, int64_t vocab)
 {
     static const kind_of_model kind = {"scaled_dot", "sinusoid", "head=multi_token dropout=0"};
@@ -144,7 +144,7 @@ static double loss_ahead(dtype type, int64_t vocab)
     return loss;
 }
 
-/* bf16 holds whole numbers exactly only up to 256, so ids of targets must not pass through it. */
+/* bf16 holds integers exactly only up to 256, so ids of targets must not be stored in it. */
 static void test_targets(void)
 {
     for (int64_t vocab = 300; vocab < 40000; vocab *= test_long() ? 5 : 25) {

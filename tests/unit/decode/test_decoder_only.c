@@ -1,5 +1,5 @@
-/* A model without an encoder: its parameters are the decoder's alone and counted by the formula, its gradient is that
- * of its loss, and stepping gives the losses of one full pass. */
+/* A model without an encoder: its parameters are the decoder's, counted by the formula; its gradient is its loss's
+ * derivative; step-by-step decoding gives the losses of one full pass. */
 #include "models.h"
 #include "network/decode/steps.h"
 
@@ -9,7 +9,7 @@ static const kind_of_model alone[] = {
     {"scaled_dot", "learned", "block=pre_norm feed_forward=gelu"},
     {"scaled_dot", "rotary", "share_embeddings=none"},
     {"linear", "sinusoid", ""},
-    {"recurrent", "none", "heads=1"}, /* plays no cross attention: here it need not */
+    {"recurrent", "none", "heads=1"}, /* cannot do cross-attention, which this model lacks */
     {"restricted", "alibi", "restricted.r=2"},
     {"convolutional", "sinusoid", "share_embeddings=target"},
 };

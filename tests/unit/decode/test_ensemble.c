@@ -1,4 +1,4 @@
-/* The mean of models' probabilities against the definition in double. */
+/* An ensemble's mean of probabilities equals the definition in double. */
 #include "base/vmath.h"
 #include "network/decode/select.h"
 #include "test.h"
@@ -14,7 +14,7 @@ static double p_of(const double *x, int i)
     return exp(x[i]) / sum;
 }
 
-/* The mean of probabilities of row r, as a selection of all of it tells; -1: a logit is NaN. */
+/* Computes the mean probabilities p by selecting all tokens. Returns the number found, or -1 if a logit is NaN. */
 static int64_t mean_of(const opinion *const *of, int64_t n, double *p)
 {
     choice got[V];
@@ -28,7 +28,8 @@ static int64_t mean_of(const opinion *const *of, int64_t n, double *p)
     return found;
 }
 
-/* Finds the few best of many columns, most too improbable to be examined, and compares with a full sort. */
+/* Finds the few best of many columns, most of which are too improbable to be examined, and compares with a full
+ * sort. */
 static void few_of_many(double spread)
 {
     enum { MANY = 9001, K = 8 };
@@ -40,7 +41,7 @@ static void few_of_many(double spread)
     opinion o[2];
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < MANY; i++) row[k][i] = (float)(spread * rng_normal(&r));
-        row[k][k ? 8999 : 7000] = (float)(4 * spread); /* behind chunks without a candidate */
+        row[k][k ? 8999 : 7000] = (float)(4 * spread); /* large values, behind chunks without a candidate */
         for (int i = CHUNK; i < 2 * CHUNK && !k; i++) row[k][i] = -INFINITY;
         for (int i = 0; i < MANY; i++) sum[k] += exp((double)row[k][i]);
         o[k] = opinion_in(numbers[k], MANY);
@@ -84,12 +85,13 @@ int main(void)
         opinion_more(&o[0], logits[0][r], F64, V);
         opinion_more(&o[1], narrow[r], F32, V);
         opinion_more(&o[2], short_[r], BF16, V);
-        CHECK_INT(mean_of((const opinion *[]){&o[0], &o[1], &o[2]}, MODELS, p), V - 2); /* all but PAD and BOS */
+        /* all tokens but PAD and BOS */
+        CHECK_INT(mean_of((const opinion *[]){&o[0], &o[1], &o[2]}, MODELS, p), V - 2);
         for (int i = 0; i < V; i++) {
             double mean = (p_of(logits[0][r], i) + p_of(logits[1][r], i) + p_of(logits[2][r], i)) / MODELS;
             if (i != VOCAB_PAD && i != VOCAB_BOS) CHECK_NEAR(log(p[i]), log(mean), 2e-6);
         }
-        CHECK_INT(mean_of((const opinion *[]){&o[0]}, 1, p), V - 2); /* one model: its own */
+        CHECK_INT(mean_of((const opinion *[]){&o[0]}, 1, p), V - 2); /* one model: its own probabilities */
         for (int i = 0; i < V; i++)
             if (i != VOCAB_PAD && i != VOCAB_BOS) CHECK_NEAR(log(p[i]), log(p_of(logits[0][r], i)), 2e-6);
         narrow[r][V - 1] = NAN;

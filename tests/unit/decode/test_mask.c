@@ -1,8 +1,7 @@
-/* Constrained decoding, and text to text. */
+/* Constrained decoding, and decoding from text to text. */
 #include "models.h"
 
-/* Allows only the tokens of an alternation: odd ids at even places, even ids at odd ones; EOS after an even
- * number. */
+/* A mask for alternating tokens: odd ids at even positions, even ids at odd ones; EOS after an even number. */
 typedef struct {
     int64_t vocab, made, released;
 } alternation;
@@ -70,7 +69,7 @@ static void alternating(dtype type)
     model_free(&m);
 }
 
-/* A mask that allows no token: the search returns the output so far, marked as cut. */
+/* A mask that allows no token: the search returns the output so far, marked as incomplete. */
 static void nothing(void *self, const void *state, uint8_t *mask)
 {
     allowed(self, state, mask);
@@ -166,7 +165,7 @@ static void text_to_text(void)
     vocab_free(v);
 }
 
-/* A line's own positions, and those of the outputs that may be tried. */
+/* Checks that a position's table covers the line and the longest possible output. */
 static void reach(void)
 {
     static const char *const train[] = {"a b"};
@@ -176,7 +175,7 @@ static void reach(void)
     } cases[] = {
         {"", ""},
         {"a b a", ""},
-        {"bad \xff bad bad bad bad bad bad bad", ""}, /* for the encoding to refuse */
+        {"bad \xff bad bad bad bad bad bad bad", ""}, /* invalid UTF-8, which the encoding refuses */
         {"a b a b",
          "learned.max_len = 8: expected at least 9, because outputs may be max_extra_tokens = 4 tokens longer than the "
          "line, which has 5"},

@@ -1,4 +1,4 @@
-/* Text drawn from a decoder-only model: greedy tokens are the likeliest of full passes, also past a window; draws
+/* Sampling from a decoder-only model: greedy tokens are the likeliest of full passes, also past a window; random draws
  * follow the softmax. */
 #include "models.h"
 #include "network/decode/sample.h"
@@ -7,7 +7,7 @@ enum { VOCAB = 17, WINDOW = 8 };
 
 static const kind_of_model kind = {"scaled_dot", "learned", "learned.max_len=8 block=pre_norm"};
 
-/* -ln p of `id` after read[n], the first of which may be VOCAB_BOS, from a full pass. */
+/* -ln p of `id` after read[n], in a full pass. read[0] may be VOCAB_BOS. */
 static double cost_after(model *m, const int32_t *read, int64_t n, int32_t id)
 {
     int32_t out[WINDOW], pos[WINDOW], offset[2] = {0, (int32_t)n};
@@ -48,12 +48,12 @@ static void test_greedy(model *m, int64_t prompt)
     for (int32_t i = 0; i < prompt; i++) put(&text, VOCAB_SPECIALS + i % 5);
     CHECK_INT(sample_text(m, &(sample_options){.tokens = TOKENS, .window = WINDOW}, &text, NULL, &e), 0);
     CHECK_INT(text.n, prompt + TOKENS);
-    /* the first token that this window predicts or was given */
+    /* the first token in the window */
     int64_t from = prompt >= WINDOW ? prompt - WINDOW + 1 : 0;
     for (int64_t i = prompt; i < text.n; i++) {
         if (i - from + 1 > WINDOW) from = i - WINDOW / 2;
         int32_t read[WINDOW];
-        int64_t n = i - from + 1; /* the token before the window's first, and the window so far */
+        int64_t n = i - from + 1; /* the token before the window, and the window so far */
         for (int64_t k = 0; k < n; k++) read[k] = from + k ? text.id[from + k - 1] : VOCAB_BOS;
         CHECK_INT(text.id[i], likeliest_after(m, read, n));
     }
@@ -89,7 +89,7 @@ static void test_draws(model *m)
     }
 }
 
-/* A model of lines without ends samples all the tokens it is asked for, as many as it has positions. */
+/* A model of lines without ends samples as many tokens as requested, up to its number of positions. */
 static void test_endless(model *m)
 {
     enum { DRAWS = 12 };
@@ -111,7 +111,7 @@ static void test_endless(model *m)
     id_list_free(&text);
 }
 
-/* A model with NaN fails instead of ending its text. */
+/* A model whose logits are NaN fails, rather than ending its text. */
 static void test_no_numbers(model *m)
 {
     err e = {0};

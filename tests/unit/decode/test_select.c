@@ -1,4 +1,4 @@
-/* The k largest of a row and its log-sum-exp against sorting and summing in double. */
+/* select_best finds the k largest of a row and its log-sum-exp, as sorting and summing in double do. */
 #include "test.h"
 #include "base/vmath.h"
 #include "network/decode/select.h"
@@ -77,7 +77,7 @@ static void odd_rows(void)
     CHECK_INT(select_best(x, F32, 100, NULL, 4, got, &log_sum), 1);
     CHECK_INT(got[0].id, 70);
     CHECK_NEAR(log_sum, 3, 1e-6);
-    x[VOCAB_PAD] = x[VOCAB_BOS] = 9; /* count in the sum but are never chosen */
+    x[VOCAB_PAD] = x[VOCAB_BOS] = 9; /* these count in the sum, but are never chosen */
     CHECK_INT(select_best(x, F32, 100, NULL, 4, got, &log_sum), 1);
     CHECK_NEAR(log_sum, 9 + log(2 + exp(-6)), 1e-6);
     for (int bad = 0; bad < 2; bad++) {
@@ -92,7 +92,7 @@ static void odd_rows(void)
     }
 }
 
-/* From probabilities select returns their logs and the log of their sum, 1; 0 is not chosen. */
+/* Given probabilities, it returns their logs and the log of their sum, 1; tokens of probability 0 are not chosen. */
 static void probabilities(void)
 {
     float p[2000] = {0};

@@ -1,5 +1,5 @@
-/* Stepping with given tokens gives the losses of one full pass, whichever rows the hypotheses wander through.
- */
+/* Decoding step by step with given tokens gives the losses of one full pass, whichever rows the hypotheses move
+ * through. */
 #include "models.h"
 #include "network/decode/steps.h"
 
@@ -16,15 +16,15 @@ static double loss_of(const void *logits, dtype type, int64_t row, int32_t id)
     return log(sum) + x[0] - x[id];
 }
 
-static int32_t token(const pairs *p, int64_t i, int64_t t) /* the decoder's input; anything after the end */
+static int32_t token(const pairs *p, int64_t i, int64_t t) /* the decoder's input at time t; after the end any token */
 {
     if (!t) return VOCAB_BOS;
     return p->tgt_at[i] + t - 1 < p->tgt_at[i + 1] ? p->tgt[p->tgt_at[i] + t - 1] : VOCAB_EOS;
 }
 
 typedef struct {
-    int64_t which[16], row[16], n; /* sentences still computed, and where the true prefix of each is */
-    int64_t beam;                  /* rows of a sentence in this step */
+    int64_t which[16], row[16], n; /* sentences still decoded, and the row that holds the true prefix of each */
+    int64_t beam;                  /* number of rows per sentence in this step */
     double losses[16][64];
 } forcing;
 
@@ -40,7 +40,7 @@ static void check_step(const forcing *f, const pairs *p, const void *logits, dty
     }
 }
 
-/* The true prefix of each sentence moves to a random row, the other rows continue random rows. */
+/* Moves each sentence's true prefix to a random row; the other rows continue random rows. */
 static void wander(forcing *f, steps *s, rng *r)
 {
     int32_t parents[16 * BEAM];
@@ -102,14 +102,14 @@ static void forced(model *m, const pairs *p, bool narrow, double tolerance, cons
     if (test_failed > before) printf("  in %s\n", name);
 }
 
-/* Attention is one operation on packed rows, with a program where the position or the plugin works on the scores,
- * unless every head's scores depend on the others'. */
+/* Attention is one operation on packed rows, with a program if the position or the plugin changes scores; not fused if
+ * a head's scores depend on other heads'. */
 static void fused(void)
 {
     static const struct {
         kind_of_model kind;
         op step;
-        int64_t cached; /* tensors of a layer of the decoder's self-attention with caches of their own */
+        int64_t cached; /* caches per layer of decoder self-attention, other than those of fused attention */
     } cases[] = {{{"scaled_dot", "sinusoid", ""}, OP_ATTEND_STEP, 0},
                  {{"scaled_dot", "rotary", ""}, OP_ATTEND_STEP, 0},
                  {{"dot", "rotary", "d_k=6 d_v=5"}, OP_ATTEND_STEP, 0},
@@ -138,8 +138,8 @@ static void fused(void)
     }
 }
 
-/* Keys and values of remaining sources are computed once: the next tape inherits a layer's product of the encoder's
- * rows, unless further operations change it before the steps. */
+/* Keys and values of the source are computed once: when sentences end, the next tape inherits each layer's product of
+ * the encoder's rows, unless other operations follow it before the steps. */
 static void sources_once(void)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Scales and ticks, charts, and both writers: the SVG is well-formed, the PDF's table of objects is right. */
+/* Scales and ticks, charts, and both writers: the SVG is well-formed, and the PDF's cross-reference table is right. */
 #include "lab/draw/chart_data.h"
 #include "test.h"
 
@@ -33,7 +33,7 @@ static void test_text(void)
     CHECK_NEAR(text_width("", 10, false), 0, 0);
 }
 
-/* Every tag that opens closes, in order; attributes have both quotes. */
+/* Every tag that opens is closed, in order; attributes are quoted. */
 static void check_well_formed(const char *svg)
 {
     const char *stack[64];
@@ -54,7 +54,7 @@ static void check_well_formed(const char *svg)
     CHECK_INT(depth, 0);
 }
 
-/* startxref points at the table, and each entry of the table at its object. */
+/* startxref is the table's offset, and each entry of the table an object's. */
 static void check_pdf(const str *pdf, size_t from)
 {
     const char *s = pdf->s + from, *last = strstr(s, "startxref\n");
@@ -112,7 +112,7 @@ static void test_chart(void)
     str_add(&pdf, "before");
     CHECK_INT(drawing_pdf(d, &pdf, &e), 0);
     check_pdf(&pdf, 6);
-    CHECK_HAS(pdf.s + 6, "/F2 10.50 Tf (D)"); /* Δ is in Symbol */
+    CHECK_HAS(pdf.s + 6, "/F2 10.50 Tf (D)"); /* Δ needs the font Symbol */
     drawing_free(d);
     s[1].name = "日本";
     d = chart_draw(&c, s, LENGTH(s));
@@ -132,7 +132,7 @@ static void test_chart(void)
     str_free(&pdf);
 }
 
-/* Names of lines that end at one height stand apart. */
+/* Names of lines that end at one height do not overlap. */
 static void test_names(void)
 {
     double x[] = {0, 1}, y[] = {1, 1};
@@ -167,7 +167,8 @@ static double attribute_of(const char *svg, const char *name)
     return v;
 }
 
-/* If a name has no room beside its line or point, all names stand below the chart in full; the chart keeps its size. */
+/* If a name does not fit beside its line or point, all names are listed in full below the chart, which keeps its
+ * size. */
 static void test_legend(void)
 {
     static const char *const names[] = {"attention=convolutional d_model=16 position=sinusoid",
@@ -204,7 +205,7 @@ static void test_legend(void)
     }
 }
 
-/* Checks a chart's data for other programs. */
+/* Checks a chart's data in the format for other programs. */
 static void test_chart_data(void)
 {
     double x[] = {0, 1}, y[] = {28.5, NAN}, low[] = {28, NAN}, high[] = {29, NAN};
@@ -240,7 +241,7 @@ static void test_chart_data(void)
     str_free(&out);
 }
 
-/* Whole numbers have no ticks between them. */
+/* Ticks of whole numbers are whole. */
 static void test_whole(void)
 {
     double x[] = {1, 2, 4}, y[] = {10, 20, 30};

@@ -1,4 +1,4 @@
-/* PNG files, read back by a small reader of chunks: which pixels are covered and blended, and where letters stand. */
+/* PNG files, read back by a small reader: which pixels are covered or blended, and where letters are. */
 #include "lab/draw/drawing.h"
 #include "lab/draw/internal.h"
 #include "test.h"
@@ -16,7 +16,7 @@ typedef struct {
     unsigned char *rgb;
 } picture;
 
-/* Unpacks the chunk IDAT at s; the caller frees. n: the bytes that it must have. */
+/* Decompresses the IDAT chunk at s, which must give n bytes; the caller frees them. */
 static char *unpacked(const unsigned char *s, size_t n)
 {
     char *raw = xmalloc(n + 1);
@@ -32,7 +32,7 @@ static picture decode(const str *file)
     const unsigned char *s = (const unsigned char *)file->s;
     CHECK_INT(memcmp(s, "\x89PNG\r\n\x1a\n", 8), 0);
     CHECK_INT(memcmp(s + 12, "IHDR", 4), 0);
-    CHECK_INT(big_endian(s + 29), 0x017365FA); /* zlib's crc32 of this IHDR */
+    CHECK_INT(big_endian(s + 29), 0x017365FA); /* the checksum that zlib's crc32 gives for this IHDR */
     picture p = {(int)big_endian(s + 16), (int)big_endian(s + 20), NULL};
     size_t line = 3 * (size_t)p.width;
     char *raw = unpacked(s + 33, (line + 1) * (size_t)p.height);
@@ -77,21 +77,22 @@ static void test_shapes(void)
     drawing *d = drawing_new(SIZE, SIZE, "");
     draw_rect(d, 5, 5, 10, 5.25, (pen){.fill = COLOR_INK});
     draw_rect(d, 20, 5, 10, 5, (pen){.fill = COLOR_INK, .opacity = 0.5});
-    /* A corner is not blended twice. */
+    /* The pixel at a corner is blended only once. */
     draw_path(d, (double[]){5, 20, 15, 20, 15, 30}, 3, false, (pen){.stroke = COLOR_INK, .width = 2, .opacity = 0.5});
-    draw_line(d, 20, 20.5, 38, 20.5, (pen){.stroke = COLOR_INK, .dash = 1}); /* 5 on, 3 off */
+    draw_line(d, 20, 20.5, 38, 20.5, (pen){.stroke = COLOR_INK, .dash = 1}); /* dashes: 5 on, 3 off */
     draw_marker(d, 25, 30, 4, 0, (pen){.fill = COLOR_INK});
-    draw_path(d, (double[]){-10, 35, 60, 36}, 2, false, (pen){.stroke = COLOR_INK}); /* beyond both sides */
+    /* a line that leaves the picture on both sides */
+    draw_path(d, (double[]){-10, 35, 60, 36}, 2, false, (pen){.stroke = COLOR_INK});
     picture p = drawn(d);
     CHECK_INT(at(&p, 10, 10), INK);
     CHECK_INT(at(&p, 29, 19), INK);
     CHECK_INT(at(&p, 30, 15), WHITE);
     CHECK_INT(at(&p, 9, 15), WHITE);
-    CHECK_INT(at(&p, 15, 20), 0x8e8e8e); /* half of a pixel */
+    CHECK_INT(at(&p, 15, 20), 0x8e8e8e); /* half of the pixel is covered */
     CHECK_INT(at(&p, 50, 15), 0x8e8e8e);
     CHECK_INT(at(&p, 20, 40), 0x8e8e8e);
     CHECK_INT(at(&p, 29, 40), 0x8e8e8e);
-    CHECK_INT(at(&p, 31, 38), 0x8e8e8e); /* the corner's point */
+    CHECK_INT(at(&p, 31, 38), 0x8e8e8e); /* the tip of the corner */
     CHECK_INT(at(&p, 32, 37), WHITE);
     CHECK_INT(at(&p, 40, 40), INK);
     CHECK_INT(at(&p, 49, 41), INK);
@@ -106,7 +107,7 @@ static void test_shapes(void)
     free(p.rgb);
 }
 
-/* Columns or rows from the first to the last with ink. */
+/* Finds the first and last column and row with ink. */
 static void box(const picture *p, int out[4])
 {
     out[0] = out[1] = 2 * SIZE, out[2] = out[3] = -1;
@@ -158,7 +159,7 @@ static void test_letters(void)
     drawing_free(d);
 }
 
-/* Runs of every length, and bytes that no run begins. */
+/* Runs of every length, and bytes outside of runs. */
 static void test_runs(void)
 {
     enum { WIDTH = 5000 };

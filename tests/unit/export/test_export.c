@@ -1,4 +1,4 @@
-/* The files of other programs, read back by the few rules of their formats: CSV and TFRecords. */
+/* Files for other programs, read back here by their format's rules: CSV and TFRecords. */
 #include "lab/export/frame.h"
 #include "lab/export/run_files.h"
 #include "test.h"
@@ -52,7 +52,8 @@ static void test_tensorboard(void)
 {
     str out = {0};
     size_t records = 0;
-    CHECK_INT(tfrecord_crc("\x18\0\0\0\0\0\0\0", 8), 0x224B7FA3); /* 24: how every event file of TensorFlow begins */
+    /* a length of 24: the first bytes of every TensorFlow event file */
+    CHECK_INT(tfrecord_crc("\x18\0\0\0\0\0\0\0", 8), 0x224B7FA3);
     tensorboard_events(&record, &out);
     for (size_t at = 0; at < out.n; records++) {
         size_t n = little(out.s + at, 8);
@@ -61,7 +62,7 @@ static void test_tensorboard(void)
         at += n + 16;
         CHECK(at <= out.n);
     }
-    CHECK_INT(records, 6); /* version, settings, two points, the result, the end */
+    CHECK_INT(records, 6); /* version, settings, two points, the result, end of the run */
     str_free(&out);
 }
 

@@ -1,7 +1,7 @@
-/* Exported models, read back by small readers of the formats: every tensor's name, shape and sum against
- * formats.expected, the files' other parts, and refusals. With ABLATE_KEEP=FOLDER the exports are kept there with the
- * model's logits, for tests/oracle/models.py, which opens them with the real packages; with ABLATE_WRITE the expected
- * file is written anew. */
+/* Exported models, read back by small readers of the formats: every tensor's name, shape and sum equal those in
+ * formats.expected; also the files' other parts, and refusals. ABLATE_KEEP=FOLDER keeps the exports and the model's
+ * logits there, for tests/oracle/models.py, which opens them with the real packages. ABLATE_WRITE writes the expected
+ * file anew. */
 #include "network/formats/formats.h"
 #include "tensor/cpu/cpu.h"
 #include "test.h"
@@ -43,7 +43,7 @@ static const model_case cases[] = {
      {{"attention_encoder", "dot"},
       {"scaled_dot.temperature", "1.5"},
       {"layer_norm.eps", "1e-05"},
-      {"parametrization", "mup"}, /* at its base: the standard one */
+      {"parametrization", "mup"}, /* at its base width mup is the standard parametrisation */
       {"base_d_model", "16"},
       {"schedule", "constant"}}},
     {"target",
@@ -86,7 +86,7 @@ static const model_case cases[] = {
      {{"block", "pre_norm"}, {"norm", "rms_norm"}, {"feed_forward", "geglu"}, {"position", "rotary"}}},
 };
 
-/* ---- making a model ---- */
+/* ---- models to export ---- */
 
 static void settings_of(const model_case *k, settings *set, arena *a)
 {
@@ -108,7 +108,7 @@ static void settings_of(const model_case *k, settings *set, arena *a)
     settings_set(set, "vocab", vocab_kind_names[k->vocab], a);
 }
 
-/* No gain is 1 and no bias 0, so that none can be left out unnoticed. */
+/* Makes no gain 1 and no bias 0, so that omitting one is noticed. */
 static void shake(model *m)
 {
     err e = {0};
@@ -123,7 +123,7 @@ static void shake(model *m)
 static int32_t source[] = {6, 9, 14, 5, 11, VOCAB_EOS}, target[] = {VOCAB_BOS, 7, 12, 4, 9, 13, 8};
 enum { SOURCE = LENGTH(source), TARGET = LENGTH(target) };
 
-/* The logits of `target` after `source` as FOLDER/logits.f32. */
+/* Writes the logits of `target` given `source` to FOLDER/logits.f32. */
 static void keep_logits(model *m, const char *folder)
 {
     err e = {0};
@@ -180,7 +180,7 @@ static double sum_of(const void *data, size_t n)
     for (size_t i = 0; i < n; i++) {
         float f;
         memcpy(&f, (const char *)data + 4 * i, 4);
-        sum += (double)(i % 7 + 1) * (double)f; /* weights by index, so that a wrong order changes the sum */
+        sum += (double)(i % 7 + 1) * (double)f; /* weighted by index, so that a wrong order changes the sum */
     }
     return sum;
 }
@@ -251,7 +251,7 @@ static char *gguf_text(bytes *b)
     return xstrndup((const char *)b->s + b->at - n, n);
 }
 
-/* Values as text; of an array its length. */
+/* Prints a value; for an array its length. */
 static void gguf_value(bytes *b, uint64_t type, str *out)
 {
     char *t;
@@ -454,7 +454,8 @@ static void test_refusals(void)
             "sinusoid.base = 500 has no counterpart in MarianMT: it has 10000\n"
             "layer_norm.eps = 0.001 has no counterpart in MarianMT: it has 1e-05");
     static const char *const base[][2] = {{"base_d_model", "8"}, {"base_d_k", "2"}, {"base_layers", "1"}};
-    for (size_t i = 0; i < LENGTH(base); i++) { /* each is enough: the model's d_model is 16, its d_k 4 */
+    /* each one alone differs from the model's base, where d_model is 16 and d_k is 4 */
+    for (size_t i = 0; i < LENGTH(base); i++) {
         const char *mup[][2] = {{"parametrization", "mup"},
                                 {"block", "pre_norm"},
                                 {"schedule", "constant"},

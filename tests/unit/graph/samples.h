@@ -1,4 +1,4 @@
-/* samples.h - runs the samples of operations (op_sample of grad.h) on a backend, in a type. */
+/* samples.h - runs the samples of operations (op_sample of grad.h) on a backend, in one type. */
 #ifndef ABLATE_TEST_SAMPLES_H
 #define ABLATE_TEST_SAMPLES_H
 #include "tensor/graph/grad.h"
@@ -7,7 +7,8 @@
 enum { MOST_INPUTS = 4 };
 static const struct {
     const op_sample *list;
-    bool casts; /* values are numbers of the tape's type: the builders cast rows, but not learned values */
+    /* inputs are cast to the tape's type, since the builders expect it; others take learned values in F32 */
+    bool casts;
 } all_samples[] = {{generic_samples, true},
                    {shape_samples, true},
                    {rows_samples, false},
@@ -28,11 +29,12 @@ static inline double sample_value(const op_sample *o, int input, int64_t i)
 
 typedef struct {
     double loss,
-        gradient[MOST_INPUTS]; /* a loss, and a number that each element of an input's gradient has a part in */
-    char refused[256];         /* the plan's refusal, or "" */
+        /* a loss, and for each input one number to which every element of its gradient contributes */
+        gradient[MOST_INPUTS];
+    char refused[256]; /* the message if planning was refused, or "" */
 } sample_outcome;
 
-/* The sum of x; of a CE's [R, 2], only the smoothed column. */
+/* Returns the sum of x; of a CE's [R, 2] only the smoothed column. */
 static inline double sample_number(ab_ctx *c, ab_t x, err *e)
 {
     double sum = 0;
@@ -47,7 +49,7 @@ static inline double sample_number(ab_ctx *c, ab_t x, err *e)
     return sum;
 }
 
-/* The sample on tapes of this type. seen [OP_COUNT] (NULL: not wanted): operations on the tape. */
+/* Runs the sample on a tape of this type. seen [OP_COUNT] (or NULL): set to true for each operation on the tape. */
 static inline sample_outcome sample_run(const op_sample *o, bool casts, const backend *b, dtype type, bool *seen)
 {
     params none = {0};
@@ -96,7 +98,7 @@ static inline sample_outcome sample_run(const op_sample *o, bool casts, const ba
     return out;
 }
 
-/* Near what the reference found? tolerance: of a number of about 1. */
+/* Checks that the outcome is close to the reference's. tolerance: for a number of about 1. */
 static inline void check_outcome(const char *what, const op_sample *o, const sample_outcome *found,
                                  const sample_outcome *reference, double tolerance)
 {

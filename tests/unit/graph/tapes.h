@@ -1,10 +1,10 @@
-/* tapes.h - for the tests of the tape: inputs by number, values that repeat. */
+/* tapes.h - for tests of the tape: numbered inputs, reproducible values. */
 #ifndef ABLATE_TEST_TAPES_H
 #define ABLATE_TEST_TAPES_H
 #include "tensor/cpu/cpu.h"
 #include "test.h"
 
-/* A number in [-1, 1) that depends on place and i only. */
+/* A number in [-1, 1) that depends on stream and index only. */
 static inline double hashed(uint64_t place, uint64_t i)
 {
     uint64_t z = (place * 1000003 + i + 1) * 0x9E3779B97F4A7C15u;
@@ -22,7 +22,7 @@ static inline ab_t input(ab_ctx *c, int k, const int64_t d[4])
 
 static inline double *data(ab_ctx *c, ab_t x) { return tape_at(c, x)->data; }
 
-/* sum(y * fixed weights): one number that every element of y has its own part in. */
+/* sum(y * fixed weights): every element of y contributes with its own weight. */
 static inline ab_t weighed(ab_ctx *c, ab_t y)
 {
     if (!y.id) return y;

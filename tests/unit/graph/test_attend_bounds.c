@@ -1,10 +1,11 @@
-/* test_attend_bounds.c - the longest sentences' lengths that ATTEND receives, and those that it refuses. */
+/* test_attend_bounds.c - the longest sentences' lengths that ATTEND receives from the tape, and those that it
+ * refuses. */
 #include "tensor/graph/tape.h"
 #include "tapes.h"
 
 enum { ROWS = 10, SOURCES = 14, WIDTH = 4 };
 
-/* Cross attention of ROWS queries over SOURCES keys; queries: of a sentence, 0: not said. */
+/* Cross-attention of ROWS queries over SOURCES keys. queries: the longest sentence's number, 0: unknown. */
 static ab_t attend(ab_ctx *c, int64_t queries, int64_t keys, double dropout)
 {
     ab_t q = input(c, 0, (int64_t[4]){1, 1, ROWS, WIDTH}), kv = input(c, 1, (int64_t[4]){1, 1, SOURCES, 2 * WIDTH});
@@ -34,7 +35,7 @@ static void check_bounds(int64_t said, int64_t expected)
     params_free(&s);
 }
 
-/* words: the refusal's message, or "". */
+/* words: the expected message, or "" if it is accepted. */
 static void check_refusal(int64_t keys, double dropout, bool training, const char *words)
 {
     params s = {0};
@@ -49,7 +50,7 @@ static void check_refusal(int64_t keys, double dropout, bool training, const cha
 int main(void)
 {
     check_bounds(7, 7);
-    check_bounds(0, ROWS); /* 0: longest unknown, so all rows */
+    check_bounds(0, ROWS); /* 0: unknown, so the bound is all rows */
     check_refusal(ATTEND_KEYS, 0.1, true, "");
     check_refusal(ATTEND_KEYS + 1, 0.1, true,
                   "attention with dropout: found a sentence of 1048577 keys, expected at most 1048576");

@@ -1,5 +1,4 @@
-/* The gradient of every operation against central differences in double precision, every element of every
- * input. */
+/* The gradient of every operation against central differences in double precision, for every element of every input. */
 #include "samples.h"
 #include "tensor/graph/score.h"
 
@@ -19,7 +18,7 @@ static double loss_of(ab_ctx *c, ab_t loss)
         return NAN;
     }
     const node *v = tape_at(c, loss);
-    double sum = 0; /* a CE's losses are [R, 2]: the smoothed column, times a norm of 1 */
+    double sum = 0; /* a CE's losses are [R, 2], of which the smoothed column counts, with norm 1 */
     for (int64_t i = 0; i < node_count(v); i += v->op == OP_CE ? 2 : 1) sum += ((const double *)v->data)[i];
     return sum;
 }
@@ -56,8 +55,8 @@ static void check_case(const op_case *o)
     CHECK_INT(tape_backward(c, loss), 0);
     for (int k = 0; k < n && !c->error.text[0]; k++) {
         grad[k] = (ab_t){c->grad[in[k].id]};
-        if (grad[k].id)
-            t_keep(c, t_add_scalar(c, grad[k], 0), "gradient"); /* a node of its own: two inputs may share one */
+        if (grad[k].id) /* copies the gradient, since two inputs may share one node */
+            t_keep(c, t_add_scalar(c, grad[k], 0), "gradient");
         if (grad[k].id) grad[k] = (ab_t){c->n - 1};
     }
     t_keep(c, loss, "loss");
@@ -73,7 +72,7 @@ static void check_case(const op_case *o)
     params_free(&none);
 }
 
-/* ---- gradients of bf16 numbers, as a product's rows are: near those of fp32 ---- */
+/* ---- gradients on bf16 rows, as in a product, are near those on fp32 rows ---- */
 
 static void check_bf16(const op_case *o)
 {
@@ -82,9 +81,10 @@ static void check_bf16(const op_case *o)
     check_outcome("bf16", o, &rough, &fine, 0.03);
 }
 
-/* ---- the samples that stand beside the builders; every operation has one ---- */
+/* ---- samples: every operation has one beside its builder ---- */
 
-/* Operations of decoding steps, of fused scores and of plugins, and the gradient of what a device alone embeds. */
+/* Operations tested elsewhere: those of decoding steps, of fused scores and of plugins, and the gradient of an
+ * embedding that only devices have. */
 static const op has_own_test[] = {OP_ATTEND_PROGRAM,  OP_ATTEND_PROGRAM_BACK, OP_ATTEND_STEP, OP_ATTEND_PROGRAM_STEP,
                                   OP_KV_CACHE_APPEND, OP_CACHE_REORDER,       OP_STATE_WRITE, OP_CALL,
                                   OP_ASSIGN};
@@ -110,13 +110,13 @@ static void check_samples(void)
         }
 }
 
-/* ---- sums of attention's maps, as one operation and as one for each map ---- */
+/* ---- attention with several maps, as one operation or as one per map ---- */
 
 enum { MAPS = 3, MAP_HEADS = 2, MAP_D = 3, MAP_V = 5, MAP_KEYS = 4 };
 static const double map_factor[MAPS] = {1, -0.5, 2};
 static bool maps_as_one, maps_causal, maps_biased;
 
-/* in: q and k of all maps, v, map 1's number of each query and head, a number added to the scores of each key. */
+/* in: q and k of all maps; v; a number per query and head for map 1; a number per key, added to scores. */
 static ab_t sum_of_maps(ab_ctx *c, const ab_t *in)
 {
     const int64_t width = MAP_HEADS * MAP_D;
@@ -163,7 +163,7 @@ static void check_sums_of_maps(void)
     }
 }
 
-/* ---- elementwise operations over all ways to broadcast ---- */
+/* ---- elementwise operations in every pattern of broadcasting ---- */
 
 static op the_op;
 static ab_t binary(ab_ctx *c, const ab_t *in) { return t_binary(c, the_op, in[0], in[1]); }
@@ -186,7 +186,7 @@ static void check_binary(void)
         }
 }
 
-/* A selection: exact, whatever the branch that is not taken holds. */
+/* Selection by a condition: exact, whatever the branch not taken contains. */
 static ab_t select_by(ab_ctx *c, const ab_t *in)
 {
     ab_t zero = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){0});
@@ -292,7 +292,7 @@ static void check_products(void)
 static ab_t ids(ab_ctx *c, int64_t n, const int32_t *v) { return t_ids(c, n, v); }
 #define IDS(c, ...) ids(c, (int64_t)LENGTH(((int32_t[]){__VA_ARGS__})), (int32_t[]){__VA_ARGS__})
 
-/* ids that are computed: the order of the numbers themselves, of each line, or of all axes' */
+/* ids that are computed from numbers: their order in each line, or along all axes */
 static ab_t pick_for_each(ab_ctx *c, const ab_t *in)
 {
     return t_map(c, t_gather(c, in[0], t_top_k(c, in[1], 2, true)), AB_SIN);
@@ -301,12 +301,12 @@ static ab_t sum_by_order(ab_ctx *c, const ab_t *in)
 {
     return t_map(c, t_scatter_add(c, in[0], t_top_k(c, in[0], 4, true), 4), AB_SIN);
 }
-static ab_t linear_twice(ab_ctx *c, const ab_t *in) /* the second gradient of x is added to the first in place */
+static ab_t linear_twice(ab_ctx *c, const ab_t *in) /* the second gradient of x is added to the first one in place */
 {
     ab_t a = t_linear(c, in[0], in[1], (ab_t){0}, 0, 0), b = t_linear(c, in[0], in[2], (ab_t){0}, 1, 0);
     return t_binary(c, OP_MUL, a, t_binary(c, OP_ADD, b, t_linear(c, in[0], in[1], (ab_t){0}, 0, 1)));
 }
-static ab_t embed_twice(ab_ctx *c, const ab_t *in) /* tied tables: gradients added in place */
+static ab_t embed_twice(ab_ctx *c, const ab_t *in) /* one table used twice: gradients are added in place */
 {
     ab_t x = t_embed_tokens(c, in[0], IDS(c, 2, 0, 0, 1), (ab_t){0}, 1.5),
          y = t_embed_tokens(c, in[0], IDS(c, 1, -1, 3, 0), (ab_t){0}, 0.5);
@@ -327,13 +327,14 @@ static ab_t diamond(ab_ctx *c, const ab_t *in)
     return t_binary(c, OP_SUB, t_binary(c, OP_MUL, b, s),
                     t_reshape(c, t_reshape(c, a, (int64_t[4]){1, 1, 1, 12}), (int64_t[4]){1, 1, 3, 4}));
 }
-static ab_t shared_gradient(ab_ctx *c, const ab_t *in) /* both terms get the very same gradient; one adds to it */
+/* both terms of the sum get the same gradient node; one of them is added to */
+static ab_t shared_gradient(ab_ctx *c, const ab_t *in)
 {
     ab_t s = t_binary(c, OP_ADD, in[0], in[1]);
     return t_binary(c, OP_ADD, s, t_linear(c, in[0], in[2], (ab_t){0}, 0, 0));
 }
 
-/* a fused x y^2, by kernel; its meaning; a rule of its own */
+/* a fused x y^2 with a kernel, its reference, and its own gradient */
 static ab_t square_lower(ab_ctx *c, const ab_t *in, const void *a)
 {
     return t_mul_scalar(c, t_binary(c, OP_MUL, in[0], t_map(c, in[1], AB_SQUARE)), *(const double *)a);

@@ -1,6 +1,5 @@
-/* The plan of random tapes, checked from outside: at every read the bytes read are still those that the
- * value's own kernel wrote. Then by running: an arena full of NaN changes nothing, and neither does keeping
- * every value. */
+/* Memory plans of random tapes. Checks addresses: a kernel that reads a value finds the bytes that the value's own
+ * kernel wrote. Checks results: they stay the same if all memory begins as NaN, and if no memory is reused. */
 #include "tapes.h"
 
 enum { VALUES = 45, INPUTS = 5, WEIGHTS = 3 };
@@ -50,7 +49,7 @@ static ab_t next_value(ab_ctx *c, rng *r, const ab_t *pool, uint64_t n, ab_t w)
     }
 }
 
-/* Inputs of all phases, parameters, values, a loss and its gradient. */
+/* A random tape with inputs of all phases, parameters, values, a loss and its gradient. */
 static ab_ctx *random_tape(params *s, uint64_t seed)
 {
     rng r = rng_seed(seed, 1);
@@ -67,7 +66,7 @@ static ab_ctx *random_tape(params *s, uint64_t seed)
         const int64_t *d = shapes[below(&r, LENGTH(shapes))];
         ab_t a = t_param(c, arena_printf(&c->memory, "a%d", i), d, 0.5, 0),
              b = t_param(c, arena_printf(&c->memory, "b%d", i), d, 0.5, 0);
-        pool[n++] = t_binary(c, OP_SUB, a, b); /* one's gradient is computed from the other's */
+        pool[n++] = t_binary(c, OP_SUB, a, b); /* the gradient of b is computed from the gradient of a */
     }
     while (n < VALUES) pool[n] = next_value(c, &r, pool, n, w), n++;
     ab_t loss = weighed(c, pool[0]);
@@ -94,7 +93,7 @@ static span span_of(const node *v)
 }
 static bool overlap(span a, span b) { return a.from && b.from && a.from < b.to && b.from < a.to; }
 
-static int32_t content(const ab_ctx *c, int32_t i) /* whose kernel writes what i holds */
+static int32_t content(const ab_ctx *c, int32_t i) /* the node whose kernel writes the memory that node i names */
 {
     while (c->v[i].op == OP_RESHAPE) i = c->v[i].in[0];
     return i;
@@ -119,8 +118,8 @@ static bool may_share_first(op o)
     }
 }
 
-/* Does something write over content u after it was made and before node j reads it - or, where u is of an
- * earlier phase than j, anywhere in the phases that run again? */
+/* Does a kernel overwrite value u after it was written and before node j reads it? If u is of an earlier phase than j,
+ * also: does one in the phases that run again? */
 static void check_read(const ab_ctx *c, int32_t u, int32_t j)
 {
     span s = span_of(&c->v[u]);
@@ -138,7 +137,8 @@ static void check_read(const ab_ctx *c, int32_t u, int32_t j)
     }
 }
 
-static void check_own_inputs(const ab_ctx *c, int32_t j) /* a kernel writes over its inputs only where op.h allows it */
+/* Checks that a kernel writes over its inputs only where op.h allows it. */
+static void check_own_inputs(const ab_ctx *c, int32_t j)
 {
     const node *v = &c->v[j];
     for (int o = 0; o < v->n_out; o++)
@@ -146,7 +146,7 @@ static void check_own_inputs(const ab_ctx *c, int32_t j) /* a kernel writes over
             span out = span_of(&c->v[j + o]), in = span_of(&c->v[v->in[k]]);
             if (!v->in[k] || !overlap(out, in)) continue;
             bool exactly = out.from == in.from && out.to == in.to;
-            span first = span_of(&c->v[v->in[0]]); /* an operation on a value and itself may share both */
+            span first = span_of(&c->v[v->in[0]]); /* if both inputs are the same value, it may be written over */
             bool allowed =
                 exactly && ((in.from == first.from && may_share_first(v->op)) || (k == 2 && v->op == OP_LINEAR_DX));
             if (!allowed) {
@@ -191,7 +191,7 @@ static void put_inputs(ab_ctx *c)
     }
 }
 
-/* Everything that a run leaves: kept values and the parameters' gradients. The caller frees. */
+/* Returns all that a run leaves: kept values and the parameters' gradients. The caller frees it. */
 static double *results(ab_ctx *c, size_t *n)
 {
     static const char *const names[] = {"kept", "loss", "d0", "d1", "d2", "d3", "d4"};
@@ -214,8 +214,8 @@ static double *results(ab_ctx *c, size_t *n)
 
 static void poison(ab_ctx *c)
 {
-    memset(c->buffer, 0xff, c->buffer_size);   /* as doubles: NaN everywhere */
-    for (int32_t i = 1; i < c->forward_n; i++) /* a parameter that nothing reads keeps its zeros */
+    memset(c->buffer, 0xff, c->buffer_size);   /* makes every double NaN */
+    for (int32_t i = 1; i < c->forward_n; i++) /* the gradient of an unread parameter stays 0 */
         if (c->v[i].op == OP_PARAM && c->grad[i])
             memset((double *)c->params->grad + c->params->p[c->v[i].param].at, 0xff,
                    (size_t)node_count(&c->v[i]) * sizeof(double));
@@ -257,7 +257,7 @@ static void check_tape(uint64_t seed)
     CHECK_INT(run(c), 0);
     check_same(first, n, c, "a poisoned arena shows");
     tape_free(c);
-    c = random_tape(&s, seed); /* the tape again with no memory reused */
+    c = random_tape(&s, seed); /* makes this tape again, without reuse of memory */
     for (int32_t i = 1; i < c->n; i++) c->v[i].live |= c->v[i].op > OP_PART;
     for (int32_t i = 1; i < c->n; i++)
         if (!c->v[i].name && c->v[i].op > OP_PART && c->v[i].op != OP_RESHAPE) c->v[i].name = "all";
@@ -271,7 +271,7 @@ static void check_tape(uint64_t seed)
     params_free(&s);
 }
 
-/* One arena for two tapes, grown by the larger one before and after the smaller one was planned. */
+/* Two tapes share an arena. The larger one makes it grow, before and after the smaller one is planned. */
 static void check_shared_arena(void)
 {
     params s = {0}, t = {0};
@@ -313,10 +313,10 @@ static void check_in_place(void)
     t_keep(c, kept, "kept");
     t_keep(c, last, "last");
     CHECK_INT(tape_plan(c, NULL, NULL), 0);
-    CHECK(data(c, a) != data(c, x)); /* never over an input */
-    CHECK(data(c, b) == data(c, a)); /* the only reader of a */
+    CHECK(data(c, a) != data(c, x)); /* an input is not overwritten */
+    CHECK(data(c, b) == data(c, a)); /* b is the only reader of a */
     CHECK(data(c, s) == data(c, b));
-    CHECK(data(c, after) != data(c, kept)); /* a kept value stays */
+    CHECK(data(c, after) != data(c, kept)); /* a kept value is not overwritten */
     for (int64_t i = 0; i < 32; i++) data(c, x)[i] = hashed(1, (uint64_t)i);
     CHECK_INT(run(c), 0);
     for (int64_t i = 0; i < 32; i++) {
@@ -329,7 +329,7 @@ static void check_in_place(void)
     params_free(&none);
 }
 
-/* Values that nobody reads are neither computed nor given memory. */
+/* Values that nothing reads are neither computed nor given memory. */
 static void check_dead(void)
 {
     params none = {0};
@@ -348,8 +348,8 @@ static void check_dead(void)
 
 static void *some_state(void *self, const char *name, size_t bytes) { return (void)name, (void)bytes, self; }
 
-/* In a step of decoding a product whose result only a norm adds runs with the norm, and what it reads is there until
- * then: the norm's result does not take its place. */
+/* In decoding, a product that only a norm reads runs together with the norm. The product's inputs must live until then:
+ * the norm's result must not reuse their memory. */
 static void check_product_and_norm(void)
 {
     enum { ALONE, READ_TWICE, NAMED, NOT_ADDED, OF_STATE, NO_STATE, TRAINING, OTHER_BACKEND, WAYS };

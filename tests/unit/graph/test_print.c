@@ -1,10 +1,10 @@
-/* ab_print: copies of values and of their whole gradients, which change nothing else. */
+/* ab_print prints copies of values and of their complete gradients, and changes nothing else. */
 #include "tapes.h"
 #include <string.h>
 
 static params none;
 
-/* y = x x + x, w = y y; the loss weighs w. y's gradient has one part, x's three. */
+/* y = x x + x, w = y y; the loss weighs w. y's gradient is one term, x's the sum of three. */
 static ab_ctx *traced(bool prints, ab_t *x, ab_t *y, ab_t *loss)
 {
     ab_ctx *c = tape_new(&none, &cpu_backend, F64, true);
@@ -64,7 +64,7 @@ static void test_off(void)
     tape_free(c);
 }
 
-/* -infinity is left out of the mean, ids are numbers. */
+/* -infinity is left out of the mean; ids are printed as integers. */
 static void test_what_is_said(void)
 {
     ab_ctx *c = tape_new(&none, &cpu_backend, F64, false);

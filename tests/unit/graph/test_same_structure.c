@@ -1,12 +1,12 @@
-/* test_same_structure.c - tape_same_structure is true for the tapes of two batches if and only if all values that the
- * tapes read are packed rows. */
+/* test_same_structure.c - tape_same_structure is true for two batches' tapes if and only if all values that depend on
+ * the batch are packed rows. */
 #include "tensor/graph/tape.h"
 #include "tapes.h"
 
 enum { ROWS = 12, WIDTH = 6 };
 
 typedef struct {
-    ab_t x, offset, length; /* rows [ROWS, 3 WIDTH], first rows [B+1], lengths [B] */
+    ab_t x, offset, length; /* rows [ROWS, 3 WIDTH], offsets [B+1], lengths [B] */
     int64_t batch, time;
 } place;
 
@@ -128,7 +128,7 @@ static void check(size_t k, bool training, int64_t batch, int64_t time, bool ali
     params_free(&s);
 }
 
-/* A tape of the same structure, with more empty sentences at its end, computes the same numbers. */
+/* A tape of the same structure, with more empty sentences at the end, computes the same numbers. */
 static void check_numbers(void)
 {
     params s = {0};

@@ -75,7 +75,7 @@ static void check_refusals(void)
         CHECK(has_prefix(c->error.text, "mine.c:12: "));
         for (size_t k = 0; k < LENGTH(refusals[i].says) && refusals[i].says[k]; k++)
             CHECK_HAS(c->error.text, refusals[i].says[k]);
-        /* the failed tensor passes on, the first error stays */
+        /* later operations return a failed tensor, too, and the first error stays */
         char first[2048];
         snprintf(first, sizeof first, "%s", c->error.text);
         c->line = 13;
@@ -131,9 +131,10 @@ static void check_first_values(void)
 {
     params s = {0}, t = {0}, u = {0};
     two_params(&s, false, 5), two_params(&t, true, 5), two_params(&u, false, 6);
-    CHECK(!memcmp(value(&s, "a"), value(&t, "a"), 24 * sizeof(double))); /* not by the order of names */
+    /* initial values do not depend on the order in which parameters are made */
+    CHECK(!memcmp(value(&s, "a"), value(&t, "a"), 24 * sizeof(double)));
     CHECK(!memcmp(value(&s, "b"), value(&t, "b"), 6 * sizeof(double)));
-    CHECK(memcmp(value(&s, "a"), value(&u, "a"), 24 * sizeof(double))); /* but by the seed */
+    CHECK(memcmp(value(&s, "a"), value(&u, "a"), 24 * sizeof(double))); /* but on the seed */
     CHECK(memcmp(value(&s, "b"), value(&u, "b"), 6 * sizeof(double)));
     double largest = 0;
     for (int i = 0; i < 24; i++) largest = fmax(largest, fabs(value(&s, "a")[i]));
@@ -164,8 +165,7 @@ static void check_names(void)
     params_free(&s);
 }
 
-/* Gradients are written ("="), each at its parameter's place; a parameter that nothing reads keeps a gradient
- * of zero. */
+/* A gradient replaces the old one, at its parameter's address; the gradient of an unread parameter is 0. */
 static void check_gradient_places(void)
 {
     params s = {0};
@@ -188,7 +188,7 @@ static void check_gradient_places(void)
     params_free(&s);
 }
 
-/* A sum of two parameters gives both the same gradient: each must find it at its own place. */
+/* A sum of two parameters gives both one gradient node: each parameter must find it at its own address. */
 static void check_equal_gradients(void)
 {
     params s = {0};
@@ -246,14 +246,14 @@ static void check_phases(void)
     CHECK_INT(tape_at(c, fixed)->phase, PHASE_CONST);
     CHECK_INT(tape_at(c, slow)->phase, PHASE_SETUP);
     CHECK_INT(tape_at(c, y)->phase, PHASE_STEP);
-    CHECK_INT(tape_at(c, noise)->phase, PHASE_STEP); /* dropout changes from step to step, whatever it reads */
+    CHECK_INT(tape_at(c, noise)->phase, PHASE_STEP); /* dropout differs from step to step, even of a constant */
     CHECK_INT(tape_plan(c, NULL, NULL), 0);
     for (int i = 0; i < 6; i++) data(c, setup)[i] = i, data(c, step)[i] = 1;
     CHECK_INT(run(c), 0);
     for (int i = 0; i < 6; i++) CHECK_NEAR(data(c, y)[i], 2 * (2 * i + 1), 0);
     for (int i = 0; i < 6; i++) data(c, setup)[i] = 100, data(c, step)[i] = 3;
     CHECK_INT(tape_run(c, &(run_options){.from = PHASE_STEP}), 0);
-    for (int i = 0; i < 6; i++) CHECK_NEAR(data(c, y)[i], 2 * (2 * i + 3), 0); /* the earlier phases' values are kept */
+    for (int i = 0; i < 6; i++) CHECK_NEAR(data(c, y)[i], 2 * (2 * i + 3), 0); /* values of earlier phases are kept */
     CHECK_INT(tape_run(c, &(run_options){.from = PHASE_SETUP}), 0);
     for (int i = 0; i < 6; i++) CHECK_NEAR(data(c, y)[i], 2 * (200 + 3), 0);
     tape_free(c);

@@ -1,4 +1,5 @@
-/* The host with workers that are small shell scripts: each way to end is recorded. And the lines of events. */
+/* The host with workers that are small shell scripts: every way in which a worker can end is recorded. Also the event
+ * lines that workers send. */
 #include "lab/launch/event.h"
 #include "lab/launch/launch.h"
 #include "lab/results/read.h"
@@ -12,7 +13,7 @@
 static char folder[256];
 static char *in_folder(const char *name) { return path_join(folder, name); }
 
-/* A program that is started as `worker --folder F ...`; ROW is the row's name from its config. */
+/* Writes a worker: a script called as `worker --folder F ...`, in which $row is the row's name from its config. */
 static char *worker_script(const char *name, const char *body)
 {
     char *path = in_folder(name);
@@ -33,7 +34,7 @@ typedef struct {
     size_t n;
 } bench;
 
-/* A database with one run a row; a row's configuration is {"row":"NAME"}. */
+/* Makes a database with one run per row; a row's configuration is {"row":"NAME"}. */
 static void bench_open(bench *b, const char *name, const char *const *rows, size_t n)
 {
     char *path = in_folder(name);
@@ -168,8 +169,8 @@ static void test_ends(void)
     CHECK_INT(done->attempts, 1);
     CHECK_INT(run_of(&x, "diverges")->n_results, 1);
     CHECK(isnan(run_of(&x, "diverges")->results[0].value));
-    CHECK_INT(run_of(&x, "garbled")->results[0].stats.n, 0); /* fewer numbers than it said: none are kept */
-    CHECK_INT(run_of(&x, "cut")->n_results, 0);              /* a line without its newline is not read */
+    CHECK_INT(run_of(&x, "garbled")->results[0].stats.n, 0); /* fewer numbers than announced: none is stored */
+    CHECK_INT(run_of(&x, "cut")->n_results, 0);              /* a line without its newline is ignored */
     CHECK_INT(large->results[0].stats.n, 40000);
     CHECK_NEAR(large->results[0].stats.value[79999], 1.25, 0);
     check_run(&x, "stops", "killed", 75, -1, "stopped by another process");
@@ -179,7 +180,7 @@ static void test_ends(void)
     free((char *)b.o.path);
 }
 
-/* A worker that gives its run back at once is not started again for ever. */
+/* A worker that gives back its run at once is not started again and again. */
 static void test_given_back(void)
 {
     char *program = worker_script("back.sh", "exit 75");
@@ -241,14 +242,14 @@ static void test_events(void)
     free(v);
     CHECK(!event_stats("1\t2", 3, 1));
     CHECK(!event_stats("1\tx", 2, 1));
-    CHECK(!event_stats("1\t2", SIZE_MAX / 2 + 2, 2)); /* as a product of 64 bits these are four */
+    CHECK(!event_stats("1\t2", SIZE_MAX / 2 + 2, 2)); /* the product overflows 64 bits, to 4 */
     CHECK(!event_stats("1\t2", (size_t)1 << 40, 1));
     close(ends[0]);
     CHECK(!events_broken());
     event_phase("alone");
     CHECK(events_broken());
     close(ends[1]);
-    /* lines after a lost one are not sent, though the pipe is open again */
+    /* after a lost line none is sent, though the pipe works again */
     int was = ends[1];
     CHECK_INT(pipe(ends), 0);
     CHECK_INT(dup2(ends[1], was), was);
@@ -260,7 +261,7 @@ static void test_events(void)
     events_open(-1);
 }
 
-/* An interrupt while a worker runs: the worker is stopped, the remaining runs are counted, no run is started. */
+/* Interrupted while a worker runs: the host stops the worker, counts the remaining runs and starts none. */
 static void test_interrupt(void)
 {
     static const char *const rows[] = {"one", "two", "three"};
@@ -284,8 +285,8 @@ static void test_interrupt(void)
     free((char *)b.o.path);
 }
 
-/* Waits for the file `when`, assigns the running run to another owner, as after an expired lease, and
- * makes the file `done`. */
+/* Waits for the file `when`, gives the running run to another owner, as after an expired lease, and creates the file
+ * `done`. */
 static void steal(const char *path, const char *when, const char *done)
 {
     sqlite3 *q = NULL;
@@ -298,7 +299,8 @@ static void steal(const char *path, const char *when, const char *done)
     _exit(bad ? 1 : 0);
 }
 
-/* Another process takes a run over while its worker runs: that worker is killed, the rest goes on. */
+/* Another process takes over a run while its worker runs: the host kills that worker and continues with the other
+ * runs. */
 static void test_taken_over(void)
 {
     static const char *const rows[] = {"lost", "kept"};
@@ -308,7 +310,7 @@ static void test_taken_over(void)
                          when, done);
     char *program = worker_script("taken.sh", body);
     int status = -1;
-    pid_t thief = fork(); /* before the database is open here */
+    pid_t thief = fork(); /* must fork before this process opens the database */
     if (thief == 0) steal(path, when, done);
     bench b;
     err e = {0};
@@ -329,8 +331,8 @@ static void test_taken_over(void)
     free((char *)b.o.path);
 }
 
-/* A step that never ends: the host warns, asks the worker to stop, then kills it; the run fails with this reason, and
- * the others go on. */
+/* A step that never ends: the host warns, asks the worker to stop, and kills it. The run fails with this reason; the
+ * others continue. */
 static void test_watchdog(void)
 {
     static const char *const rows[] = {"loops", "naps", "after"};
@@ -353,7 +355,7 @@ static void test_watchdog(void)
     reader *r = reader_open(&b.o, &e);
     CHECK_INT(reader_experiment(r, "test", READ_VALUES, &a, &x, &e), 0);
     check_run(&x, "loops", "failed", -1, SIGKILL, "ended after 1 s without a step, after step 5 (--step-limit)");
-    check_run(&x, "naps", "done", 0, -1, NULL); /* stopped by someone for longer than the limit */
+    check_run(&x, "naps", "done", 0, -1, NULL); /* the worker was stopped by a signal for longer than the limit */
     check_run(&x, "after", "done", 0, -1, NULL);
     arena_free(&a);
     reader_close(r);

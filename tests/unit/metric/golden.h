@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cuts the text in place at each `at`; returns how many fields there are, at most max. */
+/* Splits the text in place at each `at` into at most max fields; returns their number. */
 static inline size_t cut(char *text, char at, char **fields, size_t max)
 {
     size_t n = 0;
@@ -17,7 +17,8 @@ static inline size_t cut(char *text, char at, char **fields, size_t max)
     return n;
 }
 
-/* Undoes \t \n \r \\ \xHH in place. */
+/* Decodes \t
+ *  \r \\ \xHH in place. */
 static inline char *shown(char *text)
 {
     char *to = text;

@@ -1,11 +1,11 @@
-/* BLEU against sacreBLEU's figures in bleu_golden.tsv, and cases that it cannot hold: errors, bad text, options. */
+/* BLEU against sacreBLEU's figures in bleu_golden.tsv; also errors, invalid text and options. */
 #include "test.h"
 #include "golden.h"
 #include "text/metric/bleu.h"
 #include "text/metric/ngrams.h"
 
 enum { MAX_LINES = 256, MAX_FIELDS = MAX_LINES + 16, FIELDS = 4 };
-static const char *lines[FIELDS][MAX_LINES]; /* 0: hypotheses; 1..3: references */
+static const char *lines[FIELDS][MAX_LINES]; /* lines of field 0, hypotheses, and 1..3, references */
 static size_t n_lines;
 
 static bleu_options options(const char *tok, const char *lowercase, const char *smooth)
@@ -17,7 +17,7 @@ static bleu_options options(const char *tok, const char *lowercase, const char *
     return o;
 }
 
-/* words TOK LC FIELD INDEX:WORDS.. */
+/* Checks a record: words TOK LC FIELD INDEX:WORDS.. */
 static void check_words(char **f, size_t n)
 {
     bleu_options o = options(f[1], f[2], NULL);
@@ -39,7 +39,7 @@ static void check_words(char **f, size_t n)
     CHECK_INT(next, n);
 }
 
-/* stats TOK LC N_REFS ROW.. */
+/* Checks a record: stats TOK LC N_REFS ROW.. */
 static void check_stats(char **f, size_t n)
 {
     static double stats[MAX_LINES][BLEU_STATS];
@@ -55,7 +55,7 @@ static void check_stats(char **f, size_t n)
     }
 }
 
-/* corpus FIRST N N_REFS TOK LC SMOOTH SIGNATURE SCORE P1 P2 P3 P4 BP, or = for the last six */
+/* Checks a record: corpus FIRST N N_REFS TOK LC SMOOTH SIGNATURE SCORE P1 P2 P3 P4 BP; = stands for the last six */
 static void check_corpus(char **f, size_t n)
 {
     static double expected[6], stats[MAX_LINES][BLEU_STATS];
@@ -167,7 +167,7 @@ static void check_errors(void)
     CHECK_HAS(e.text, "no sentences");
 }
 
-/* A line of many words makes the table of n-grams grow. */
+/* A line of many words makes the table of n-grams grow ... */
 static void check_long(void)
 {
     str text = {0};
@@ -182,7 +182,7 @@ static void check_long(void)
     str_free(&text);
 }
 
-/* ... and does not stay: short lines after it do not clear its table each. */
+/* ... but short lines after it need not clear the whole table. */
 static void check_short_after_long(void)
 {
     ngrams g = {0};
@@ -192,7 +192,7 @@ static void check_short_after_long(void)
     CHECK_INT(codes_decode(&text, str_text(&words), NULL), 0);
     CHECK_INT(ngrams_add(&g, &text, true), 20000);
     size_t large = g.n_slots;
-    ngrams_clear(&g); /* the next one may be as long */
+    ngrams_clear(&g); /* the next line may be as long */
     CHECK_INT(g.n_slots, large);
     for (int i = 0; i < 3; i++) {
         double matches[NGRAM_ORDERS], totals[NGRAM_ORDERS];

@@ -3,7 +3,7 @@
 #include "test.h"
 #include "text/metric/bleu.h"
 
-/* The lines of a file of the corpus; *text and the result are the caller's. */
+/* Reads a file of the corpus as lines; the caller frees *text and the result. */
 static char **read_file(const char *data, const char *name, str *text, size_t *n)
 {
     char **lines = NULL, *folder = path_join(data, "bleu/nltk-wmt15-en-ru"), *path = path_join(folder, name);

@@ -5,11 +5,11 @@
 #include "text/metric/ter.h"
 
 enum { MAX_LINES = 256, MAX_FIELDS = MAX_LINES + 16, FIELDS = 4 };
-static const char *lines[FIELDS][MAX_LINES]; /* 0: hypotheses; 1..3: references */
+static const char *lines[FIELDS][MAX_LINES]; /* lines of field 0, hypotheses, and 1..3, references */
 static const char *const *const refs[] = {lines[1], lines[2], lines[3]};
 static size_t n_lines;
 
-/* chrf CHAR_ORDER WORD_ORDER BETA LC WHITESPACE EPS N_REFS SIGNATURE SCORE SCORE_OF_LINE.. */
+/* Checks a record: chrf CHAR_ORDER WORD_ORDER BETA LC WHITESPACE EPS N_REFS SIGNATURE SCORE SCORE_OF_LINE.. */
 static void check_chrf(char **f, size_t n)
 {
     static double stats[MAX_LINES * 3 * CHRF_MOST_ORDERS];
@@ -29,7 +29,7 @@ static void check_chrf(char **f, size_t n)
     }
 }
 
-/* ter CASE_SENSITIVE NORMALIZED NO_PUNCT ASIAN N_REFS SIGNATURE SCORE EDITS_OF_LINE.. */
+/* Checks a record: ter CASE_SENSITIVE NORMALIZED NO_PUNCT ASIAN N_REFS SIGNATURE SCORE EDITS_OF_LINE.. */
 static void check_ter(char **f, size_t n)
 {
     static double stats[MAX_LINES][TER_STATS];

@@ -1,10 +1,10 @@
-/* Labels taken for one another and F1 by length, on cases worked by hand. */
+/* Confused labels, and F1 by length, on cases worked by hand. */
 #include "test.h"
 #include "text/metric/confusion.h"
 
 static evalb_params collins;
 
-/* Counts of one label as "gold right taken missed / test right taken spurious"; "" where it is not there. */
+/* Counts of one label as "gold right taken missed / test right taken spurious", or "" if it does not occur. */
 static const char *counts_of(const confusion *c, const char *label)
 {
     static char text[128];
@@ -19,7 +19,7 @@ static const char *counts_of(const confusion *c, const char *label)
     return text;
 }
 
-/* All pairs as "NP->NX 2, A->B 1". */
+/* All confused pairs, such as "NP->NX 2, A->B 1". */
 static const char *pairs_of(const confusion *c)
 {
     static char text[256];
@@ -32,7 +32,7 @@ static const char *pairs_of(const confusion *c)
     return text;
 }
 
-/* Every bracket is counted once, and the right ones are those that EVALB matches. */
+/* Every bracket is counted once, and those counted as right are those that EVALB matches. */
 static void check_sums(const confusion *c, const char *const *gold, const char *const *test, size_t n)
 {
     evalb_result all;
@@ -84,7 +84,7 @@ static const example examples[] = {
      "",
      {"NP", "VP", "S"},
      {"1 0 0 1 / 0 0 0 0", "0 0 0 0 / 1 0 0 1", "1 1 0 0 / 1 1 0 0"}},
-    /* QP is matched wherever it stands in the chain; NP is left over against NX */
+    /* QP is matched at either depth of the chain; NP is then confused with NX */
     {"a chain",
      "(S (NP (QP (CD two))))",
      "(S (QP (NX (CD two))))",
@@ -143,7 +143,7 @@ static void check_text(void)
     count(gold, test, 4, &c);
     CHECK_TEXT(pairs_of(&c), "NP->VP 2, A->NP 1");
     confusion_text(&c, 1, &out);
-    /* NP: 1 of 3 gold ones, 1 of 2 in the test trees: 2 * 1 / (3 + 2) */
+    /* NP matches 1 of 3 gold brackets and 1 of 2 in the test tree: 2 * 1 / (3 + 2) */
     CHECK_HAS(out.s, "\nS                4       4       0       0       4        0  100.00  100.00  100.00\n"
                      "NP               3       1       2       0       2        0   33.33   50.00   40.00\n"
                      "A                1       0       1       0       0        0    0.00    0.00    0.00\n"
@@ -169,7 +169,7 @@ static void check_text(void)
 
 static void check_lengths(void)
 {
-    /* matched, gold, test; an error has none, and its gold brackets count strictly */
+    /* a tree with an error matches nothing; its gold brackets count only strictly */
     static const evalb_row rows[] = {
         {.length = 1, .matched = 1, .gold = 1, .test = 1, .gold_all = 1},
         {.length = 10, .matched = 2, .gold = 5, .test = 3, .gold_all = 5},
@@ -182,8 +182,9 @@ static void check_lengths(void)
     };
     str out = {0};
     by_length_text(rows, LENGTH(rows), &out);
-    CHECK_HAS(out.s, "\n1-10         2       2   50.00   75.00   60.00   60.00\n" /* 3 of 6, 3 of 4 */
-                     "11-20        2       1   50.00   50.00   50.00   33.33\n"   /* 4 of 8; strictly 8 of 16 + 8 */
+    CHECK_HAS(out.s, "\n1-10         2       2   50.00   75.00   60.00   60.00\n" /* recall 3 of 6, precision 3 of 4 */
+                     /* 4 of 8; strictly F1 is 2 * 4 / (16 + 8) */
+                     "11-20        2       1   50.00   50.00   50.00   33.33\n"
                      "21-30        1       1  100.00   33.33   50.00   50.00\n"
                      "31-40        1       1   33.33  100.00   50.00   50.00\n"
                      "41+          2       2   50.00   50.00   50.00   50.00\n");

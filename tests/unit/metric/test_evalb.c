@@ -8,7 +8,7 @@ typedef struct {
     int status, length, matched, n_gold, n_test, crossing, words, tags;
 } example;
 
-/* brackets of a gold tree: S NP VP PP NP */
+/* brackets of this gold tree: S NP VP PP NP */
 #define DOG "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))) (. !)))"
 
 static const example collins[] = {
@@ -23,7 +23,7 @@ static const example collins[] = {
      5, 5, 5, 0, 5, 4},
     {"a wrong label", DOG, "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (XP (IN at) (NP (NNS cars)))) (. !)))", 0, 6,
      4, 5, 5, 0, 5, 5},
-    /* [the [dog barks]] crosses NP and VP, which is one bracket that crosses; [barks at] crosses PP */
+    /* [the [dog barks]] crosses NP and VP, but counts as one crossing bracket; [barks at] crosses PP */
     {"crossing", DOG, "(TOP (S (DT the) (X (NN dog) (VBZ barks)) (IN at) (NP (NNS cars)) (. !)))", 0, 6, 2, 5, 3, 1, 5,
      5},
     {"crossing twice", DOG, "(TOP (S (DT the) (X (NN dog) (Y (VBZ barks) (IN at))) (NP (NNS cars)) (. !)))", 0, 6, 2, 5,
@@ -50,14 +50,14 @@ static const example collins[] = {
      "(S (NP (NN rain)) (VP (VBZ ends)))", 0, 2, 3, 3, 3, 0, 2, 2},
     {"brackets stay", "(S (-LRB- -LRB-) (NN x) (-RRB- -RRB-))", "(S (-LRB- -LRB-) (NN x) (-RRB- -RRB-))", 0, 3, 1, 1, 1,
      0, 3, 3},
-    /* NP twice against three times; one of three is too many */
+    /* NP twice in one tree, three times in the other: one of three does not match */
     {"unary chains", "(S (NP (NP (NN rain))) (VP (VBZ falls)))", "(S (NP (NP (NP (NN rain)))) (VP (VBZ falls)))", 0, 2,
      4, 4, 5, 0, 2, 2},
     {"unary order is no matter", "(S (A (B (NN rain))) (C (VBZ falls)))", "(S (B (A (NN rain))) (C (VBZ falls)))", 0, 2,
      4, 4, 4, 0, 2, 2},
     {"one bracket matches once", "(S (NP (NP (NN rain))) (VP (VBZ falls)))", "(S (NP (NN rain)) (VP (VBZ falls)))", 0,
      2, 3, 4, 3, 0, 2, 2},
-    /* gold [0, 2) starts before test [1, 3) and ends inside it; and the other way round */
+    /* gold [0, 2) begins before test [1, 3) and ends inside it; in the next case the other way round */
     {"crossed from the left", "(S (A (N a) (N b)) (N c))", "(S (N a) (A (N b) (N c)))", 0, 3, 1, 2, 2, 1, 3, 3},
     {"crossed from the right", "(S (N a) (A (N b) (N c)))", "(S (A (N a) (N b)) (N c))", 0, 3, 1, 2, 2, 1, 3, 3},
     {"side by side is no crossing", "(S (A (N a) (N b)) (N c) (N d))", "(S (N a) (N b) (A (N c) (N d)))", 0, 4, 1, 2, 2,
@@ -96,7 +96,7 @@ static void check_examples(const evalb_params *p, const example *list, size_t n)
     }
 }
 
-/* Four sentences: the same, flat, a word missing, an empty line. */
+/* Four outputs: right, flat, one with a word missing, and an empty line. */
 static const char *const gold4[] = {"(S (NP (NN rain)) (VP (VBZ falls)))",
                                     "(S (NP (DT a) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (NNS cars)))))",
                                     "(S (NP (NN rain)) (VP (VBZ falls)))", "(S (NP (NN rain)) (VP (VBZ falls)))"};
@@ -116,7 +116,7 @@ static void check_result(void)
     CHECK_INT(all.errors, 1);
     CHECK_INT(all.skipped, 1);
     CHECK_INT(all.valid, 2);
-    CHECK_NEAR(all.recall, 50, 1e-12); /* 3 + 1 of 3 + 5 */
+    CHECK_NEAR(all.recall, 50, 1e-12); /* 3 + 1 matched of 3 + 5 */
     CHECK_NEAR(all.precision, 100, 1e-12);
     CHECK_NEAR(all.f1, 200 / 3., 1e-12);
     CHECK_NEAR(all.strict_recall, 400 / 14., 1e-12); /* 4 of 14 */
@@ -128,7 +128,7 @@ static void check_result(void)
     CHECK_INT(part.valid, 1);
     CHECK_NEAR(part.f1, 100, 1e-12);
     CHECK_NEAR(part.strict_f1, 600 * 1. / 12, 1e-12); /* 2 * 3 / (9 + 3) */
-    p.cutoff = 2;                                     /* as long as the short ones: they are in */
+    p.cutoff = 2;                                     /* a length equal to the cutoff counts as short */
     CHECK_INT(evalb_score(&p, gold4, test4, 4, NULL, NULL, &part, NULL), 0);
     CHECK_INT(part.sentences, 3);
     p.cutoff = 1;
@@ -244,7 +244,7 @@ static void check_params(void)
     remove(BUILD_DIR "/test_evalb.prm");
 }
 
-/* Quotation marks that one of the trees takes for a word. */
+/* Quotation marks that count as a word in one of the trees only. */
 static void check_quotes(void)
 {
     static const char text[] = "DELETE_LABEL ''\nDELETE_LABEL .\nQUOTE_LABEL ''\nQUOTE_LABEL POS\n";
@@ -281,7 +281,7 @@ static void check_bad_gold(const evalb_params *p)
     }
 }
 
-/* Deep, long and many: figures that follow from the construction. */
+/* Deep, long and many trees, whose figures follow from their construction. */
 static void check_large(const evalb_params *p)
 {
     enum { DEPTH = 10000, WORDS = 60000 };

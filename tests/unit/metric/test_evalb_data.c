@@ -1,4 +1,4 @@
-/* EVALB's own sample with its printed output, and small pairs that EVALB has scored. */
+/* EVALB's own sample gives its printed output, and small pairs give the figures that EVALB gave them. */
 #include "test.h"
 #include "golden.h"
 #include "text/metric/evalb/evalb.h"

@@ -1,4 +1,4 @@
-/* A metric's properties: direction, how sentences add up, also for results that do not record it, and decimals. */
+/* A metric's properties: direction, decimals, and how sentences add up, also for results that do not record this. */
 #include "test.h"
 #include "text/metric/metric.h"
 #include <math.h>
@@ -18,7 +18,7 @@ static void test_better(void)
         CHECK_INT(metric_direction(metric_direction_text(all[i])), all[i]->direction);
 }
 
-/* Each kind is found by the name that is recorded; perplexities and other ratios differ in theirs alone. */
+/* Each kind of aggregation is found by its recorded name; perplexities and other ratios differ only in their names. */
 static void test_aggregations(void)
 {
     for (int kind = AB_SUM_RATIO; kind <= AB_SUM_PERPLEXITY; kind++) {

@@ -1,12 +1,12 @@
-/* Tests and intervals against cases worked by hand, full enumeration, and figures of mpmath with 30 digits.
- */
+/* Tests and intervals against cases worked by hand, full enumeration, and figures that mpmath computed with 30
+ * digits. */
 #include "test.h"
 #include "text/metric/bleu.h"
 #include "text/metric/metric.h"
 
 enum { MAX_WIDTH = BLEU_STATS };
 
-/* p over all 2^n ways to swap, which the randomisation approaches. */
+/* p over all 2^n ways to swap outputs; randomisation approximates it. */
 static double exact_p(stats_score score, const double *a, const double *b, size_t n, size_t width)
 {
     double observed = 0;
@@ -31,27 +31,26 @@ static double allowed(double p) { return 5 * sqrt(p * (1 - p) / STATS_TRIALS) + 
 
 static void check_by_hand(void)
 {
-    /* Three sentences of ten words; b has 5, 3, 1 more right: only all swaps and none are as far apart, 2
-     * of 8. */
+    /* Three sentences of ten words; b has 5, 3, 1 more right. Of 8 swaps only two, all and none, differ as much. */
     double a[] = {1, 10, 2, 10, 4, 10}, b[] = {6, 10, 5, 10, 5, 10};
     CHECK_NEAR(exact_p(stats_ratio, a, b, 3, 2), 0.25, 0);
     CHECK_NEAR(stats_paired_p(stats_ratio, NULL, a, b, 3, 2, STATS_TRIALS, STATS_SEED), 0.25, allowed(0.25));
-    /* +3, +1, +1, -1 sum to 4. With 3 kept, so do three of the eight choices of signs and one sums to 6; with
-     * 3 turned, as many are as far below zero: 8 of 16. */
+    /* Differences +3, +1, +1, -1 sum to 4. Of the eight choices of signs that keep +3, three also sum to 4 and one sums
+     * to 6; with -3 as many are as far below zero: 8 of 16. */
     double c[] = {0, 9, 0, 9, 0, 9, 1, 9}, d[] = {3, 9, 1, 9, 1, 9, 0, 9};
     CHECK_NEAR(exact_p(stats_ratio, c, d, 4, 2), 0.5, 0);
     CHECK_NEAR(stats_paired_p(stats_ratio, NULL, c, d, 4, 2, STATS_TRIALS, STATS_SEED), 0.5, allowed(0.5));
-    /* one sentence, or no difference: every trial is as far apart */
+    /* one sentence, or no difference: every swap differs as much */
     CHECK_NEAR(stats_paired_p(stats_ratio, NULL, a, b, 1, 2, STATS_TRIALS, STATS_SEED), 1, 0);
     CHECK_NEAR(stats_paired_p(stats_ratio, NULL, a, a, 3, 2, STATS_TRIALS, STATS_SEED), 1, 0);
     CHECK(isnan(stats_paired_p(stats_ratio, NULL, a, b, 0, 2, STATS_TRIALS, STATS_SEED)));
-    /* 30 sentences all better: no trial in a lifetime, so p is its least, 1 of 10,001 */
+    /* 30 sentences, all better: no random swap differs as much, so p is its minimum, 1 of 10,001 */
     double low[60], high[60];
     for (int i = 0; i < 60; i++) low[i] = i % 2 ? 10 : 3, high[i] = i % 2 ? 10 : 4;
     CHECK_NEAR(stats_paired_p(stats_ratio, NULL, low, high, 30, 2, STATS_TRIALS, STATS_SEED), 1 / 10001., 1e-15);
 }
 
-/* Made-up statistics of n <= 10 sentences against enumeration, in both directions. */
+/* Random statistics of n <= 10 sentences against enumeration, for both directions of a metric. */
 static void check_enumerated(ab_sum kind, size_t n, uint64_t seed)
 {
     double a[10 * MAX_WIDTH], b[10 * MAX_WIDTH];
@@ -85,7 +84,7 @@ static void check_scores(void)
 
 static void check_holm(void)
 {
-    /* Sorted: .005 x 4, .01 x 3, .03 x 2, .04 x 1 raised to the .06 before it */
+    /* Sorted: .005 x 4, .01 x 3, .03 x 2, .04 x 1, of which the last is raised to the .06 before it */
     double p[] = {0.01, 0.04, NAN, 0.03, 0.005}, adjusted[] = {0.03, 0.06, NAN, 0.06, 0.02}, one[] = {0.2},
            large[] = {0.9, 0.6};
     CHECK_INT(stats_holm(p, 5), 4);

@@ -1,8 +1,8 @@
-/* Reads bracketed lines: the trees of good ones, and the messages for bad ones. */
+/* Reads bracketed lines: trees of valid ones, messages for invalid ones. */
 #include "test.h"
 #include "text/metric/tree.h"
 
-/* The tree written back with the leaves under each node: "S[0,3) NP[0,2) DT=the .." */
+/* Prints the tree, each node with its leaves: "S[0,3) NP[0,2) DT=the .." */
 static char *dump(const tree *t)
 {
     str out = {0};
@@ -35,7 +35,7 @@ static void check_reads(tree *t)
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         enum tree_status status = tree_read(t, cases[i][0], NULL, NULL);
-        if (i == 5) { /* "( S" is a leaf without a tag, so the bracket behind it is too much */
+        if (i == 5) { /* "( S" is a leaf without a tag, so one bracket behind it is too many */
             CHECK_INT(status, TREE_BAD);
             continue;
         }

@@ -1,5 +1,5 @@
-/* ab_window and ab_key_blocks: the numbers that they add to the scores of composed attention, and the bounds and blocks
- * that they refuse. tests/unit/cpu/test_window.c has the kernel. */
+/* ab_window and ab_key_blocks: what they add to the scores of composed attention, and which bounds and blocks they
+ * refuse. tests/unit/cpu/test_window.c tests the kernel. */
 #include "tensor/cpu/cpu.h"
 #include "network/plugin/attention_context.h"
 #include "network/plugin/plugin.h"
@@ -64,14 +64,14 @@ static void check_refused(void)
     close_desk(&d);
 }
 
-/* Blocks of 2 keys, the last of one; a number for each sentence and query, each query, or all. */
+/* Blocks of 2 keys, the last one of 1 key. The choice differs by sentence and query, by query, or not at all. */
 static void check_blocks(int sentences, int queries)
 {
     enum { SIZE = 2, N = 3 };
     desk d;
     open_desk(&d);
     double allowed[SENTENCES * TQ * N], s[SENTENCES * TQ * TK];
-    for (int i = 0; i < sentences * queries * N; i++) allowed[i] = i * 5 % 3 - 1; /* -1 and 0: not seen */
+    for (int i = 0; i < sentences * queries * N; i++) allowed[i] = i * 5 % 3 - 1; /* numbers -1 and 0 hide a block */
     ab_t blocks = t_const(d.c, (int64_t[4]){sentences, 1, queries, N}, allowed);
     t_keep(d.c, host_table.key_blocks(d.c, d.s, blocks, SIZE), "s");
     CHECK_TEXT(d.c->error.text, "");
@@ -86,7 +86,7 @@ static void check_blocks(int sentences, int queries)
     close_desk(&d);
 }
 
-/* The choice has no gradient, even if it is computed from learned values. */
+/* The choice of blocks has no gradient, even if it is computed from learned values. */
 static void check_no_gradient(void)
 {
     desk d;

@@ -1,12 +1,12 @@
 /* Costs counted on the tape: products agree with the formula of the paper's model, attention grows with the square of
- * the length, and each operation counts for its part. */
+ * the length, and each operation counts under its category. */
 #include "tensor/cpu/cpu.h"
 #include "network/model/costs.h"
 #include "test.h"
 
 enum { VOCAB = 50, SENTENCES = 3, LENGTH_OF_ONE = 8 };
 
-/* width: of separable convolutions in place of self-attention; NULL: `attention` stands everywhere. */
+/* width: self-attention is replaced by separable convolutions of this width; NULL: `attention` is used everywhere. */
 static model_costs costs_of(const char *attention, const char *heads, const char *width, int64_t length,
                             double *formula)
 {
@@ -47,7 +47,7 @@ static double separable_cost(const char *width, int64_t length)
     return costs_of("scaled_dot", "4", width, length, NULL).forward[COST_ATTENTION];
 }
 
-/* Section 3.2.2: heads of d_model / h each cost together what one of d_model costs, but for their softmaxes. */
+/* Section 3.2.2: all heads of width d_model / h together cost what one of width d_model costs, except for softmaxes. */
 static void check_heads(void)
 {
     double one = costs_of("scaled_dot", "1", NULL, LENGTH_OF_ONE, NULL).forward[COST_ATTENTION],
@@ -56,10 +56,10 @@ static void check_heads(void)
                eight, one);
 }
 
-/* Section 4: the kernels of a separable convolution cost k n d, so n^2 d over all tokens (k = n). */
+/* Section 4: a separable convolution's filters cost k n d, which is n^2 d if k = n. */
 static void check_separable(void)
 {
-    enum { N = 64 }; /* much more than k: a kernel's part beyond the ends costs nothing */
+    enum { N = 64 }; /* much longer than k, since taps beyond the ends cost nothing */
     double step = separable_cost("8", N) - separable_cost("4", N);
     CHECK_NEAR((separable_cost("16", N) - separable_cost("8", N)) / step, 2, 0.1);
     CHECK_NEAR((separable_cost("8", 2 * N) - separable_cost("4", 2 * N)) / step, 2, 0.1);
@@ -72,7 +72,8 @@ int main(void)
     double formula, rows = SENTENCES * LENGTH_OF_ONE;
     model_costs one = costs_of("scaled_dot", "4", NULL, LENGTH_OF_ONE, &formula),
                 two = costs_of("scaled_dot", "4", NULL, 2 * LENGTH_OF_ONE, NULL);
-    double products = 2 * rows * 2 * D * FF * 2 * LAYERS; /* both stacks, both products of a feed-forward, forward */
+    /* both stacks, both products of a feed-forward, forward pass */
+    double products = 2 * rows * 2 * D * FF * 2 * LAYERS;
     CHECK_THAT(one.forward[COST_FEED_FORWARD] >= products && one.forward[COST_FEED_FORWARD] < 1.1 * products,
                "feed-forward, forward: found %.0f FLOPs, its products alone are %.0f", one.forward[COST_FEED_FORWARD],
                products);

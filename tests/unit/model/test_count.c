@@ -1,14 +1,14 @@
-/* Parameter counts of every row of the paper's Table 3 with its two possible vocabularies, shared, biases everywhere:
- * the traced model and the formula of the recipe agree, and are held against the column "params x 10^6". A vocabulary
- * of 40,960 gives that column for base, (B) and (C), ten figures of ten, and 218 for big where 213 is printed. The
- * 37,000 of section 5.1 give none of the ten (base 63), and 214 for big. */
+/* Parameter counts of every row of the paper's Table 3, for two possible vocabularies, with shared embeddings and all
+ * biases: the traced model and the formula agree. Against the column "params x 10^6": a vocabulary of 40,960 gives all
+ * ten figures for base, (B) and (C), and 218 for big, where the paper has 213. The 37,000 of section 5.1 give none of
+ * the ten (base 63), and 214 for big. */
 #include "tensor/cpu/cpu.h"
 #include "network/model/model.h"
 #include "test.h"
 
 typedef struct {
     const char *row, *key[4], *value[4];
-    double printed; /* millions, in the paper; 0: not there */
+    double printed; /* millions, as printed in the paper; 0: not printed */
 } row;
 
 enum { VOCABULARIES = 2 };
@@ -44,7 +44,7 @@ static void settings_of(const row *r, settings *set, config *c, arena *a)
     CHECK_INT(config_from_settings(set, c, a, &e), 0);
 }
 
-/* count[v]: millions of learned numbers with vocabulary v. */
+/* count[v]: millions of learned values with vocabulary v. */
 static void check_row(const row *r, double count[VOCABULARIES])
 {
     arena a = {0};
@@ -63,7 +63,7 @@ static void check_row(const row *r, double count[VOCABULARIES])
             CHECK_INT(params_count(&m.params), model_count_formula(&c, vocabulary[v], true));
         model_free(&m);
     }
-    /* one table for all */
+    /* vocabularies differ by rows of one table, which all share */
     CHECK_NEAR(count[0] - count[1], (double)((vocabulary[0] - vocabulary[1]) * c.d_model) / 1e6, 1e-9);
     printf(r->printed > 0 ? "  printed: %g\n" : "\n", r->printed);
     arena_free(&a);
@@ -88,7 +88,7 @@ static void check_table3(void)
     CHECK_NEAR(count[1], 214.245376, 1e-9); /* ... and 0.6 % more */
 }
 
-/* A position whose table ends refuses, with its key, what lies behind the end; others reach everything. */
+/* A position with a table refuses positions behind its end, and names the table's key; others have no limit. */
 static void check_reach(const char *kind, const char *name, const char *key, const char *value, int64_t reach)
 {
     arena a = {0};
@@ -114,7 +114,8 @@ static void check_reach(const char *kind, const char *name, const char *key, con
     arena_free(&a);
 }
 
-/* The learned values of one layer of an attention whose names begin with `prefix`, without memory for them. */
+/* Number of learned values whose names begin with `prefix`, in a one-layer attention, counted without memory for
+ * them. */
 static int64_t count_below(const char *const (*keys)[2], size_t n, const char *prefix)
 {
     arena a = {0};
@@ -134,8 +135,8 @@ static int64_t count_below(const char *const (*keys)[2], size_t n, const char *p
     return sum;
 }
 
-/* W_V of 8,192 x 8,192 as two factors of rank 128: 2,097,152 numbers, 3.125 % of it. Fewer heads of keys and values are
- * fewer numbers. */
+/* W_V of 8,192 x 8,192 as two factors of rank 128: 2,097,152 values, 3.125 %. Fewer heads of keys and values need fewer
+ * values. */
 static void check_mixers(void)
 {
     static const char *const low_rank[][2] = {

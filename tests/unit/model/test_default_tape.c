@@ -1,6 +1,6 @@
-/* With the default parts (feed_forward relu, norm layer_norm, block post_norm or pre_norm) a model's tapes are,
- * operation by operation, those of a Transformer written out by hand: what a plugin composes stays fused.
- * tapes.expected lists them. The argument --print prints what is traced. */
+/* With the default parts (feed_forward relu, norm layer_norm, block post_norm or pre_norm) a model's tapes equal,
+ * operation by operation, those of a Transformer written out by hand: composing a model from plugins keeps operations
+ * fused. tapes.expected lists the operations; --print prints them. */
 #include "tensor/cpu/cpu.h"
 #include "network/model/model.h"
 #include "test.h"

@@ -1,5 +1,5 @@
-/* The weights of ab_entmax against their definition, p = max(0, (alpha - 1) s - tau)^(1 / (alpha - 1)) with tau found
- * by bisection; and their sums. Hidden scores have weight 0. */
+/* The weights of ab_entmax equal their definition, p = max(0, (alpha - 1) s - tau)^(1 / (alpha - 1)), with tau found by
+ * bisection; they sum to 1, and hidden scores have weight 0. */
 #include "tensor/cpu/cpu.h"
 #include "network/plugin/attention_context.h"
 #include "test.h"
@@ -34,7 +34,7 @@ static double tau_of(const double *s, double alpha)
     return (low + high) / 2;
 }
 
-/* Lines of unlike spread, with equal ones, one number alone, and hidden numbers. */
+/* Lines of scores with different spreads: some with equal scores, a single one, or hidden ones. */
 static double score(int line, int key)
 {
     if (line == 0) return 0.25;
@@ -49,7 +49,7 @@ static void check_alpha(double alpha, dtype type, double allowed)
     params none = {0};
     ab_ctx *c = tape_new(&none, &cpu_backend, type, false);
     ab_t s = t_input(c, "s", type, PHASE_STEP, 1, 1, LINES, KEYS), p;
-    c->hook = AB_IN_REFERENCE; /* nothing here looks at the model around it */
+    c->hook = AB_IN_REFERENCE; /* any context will do, since ab_entmax does not use it */
     t_keep(c, p = host_entmax(c, s, alpha), "p");
     CHECK_INT(tape_plan(c, NULL, NULL), 0);
     CHECK_TEXT(c->error.text, "");

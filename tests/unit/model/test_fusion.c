@@ -1,5 +1,5 @@
-/* How attention runs with each plugin and each kind of positions (model/fusion.h), as `ablate list` and a run's
- * record report it. */
+/* For each plugin and kind of position, how attention runs (fused or composed: model/fusion.h), as `ablate list` and a
+ * run's record report it. */
 #include "tensor/cpu/cpu.h"
 #include "network/model/fusion.h"
 #include "network/plugin/plugin.h"
@@ -24,12 +24,12 @@ static const struct {
     {"sigmoid", "fused with a score program", NULL},
     {"entmax", "fused with a score program", NULL},
     {"differential", "fused with a score program", NULL},
-    {"moba", "fused", NULL}, /* for sentences within one block */
+    {"moba", "fused", NULL}, /* fused for sentences within one block */
     {"additive", "composed", " is made of values that are not [B,H,Tq,Tk]"},
     {"talking_heads", "composed", " is neither elementwise nor each head's q k', both [B,H,T,d_k]"},
 };
 
-/* Live nodes of an operation in the forward pass. */
+/* Number of live nodes of an operation in the forward pass. */
 static int64_t count_of(model *m, op o)
 {
     model_shape s = {.batch = 2, .src_rows = 12, .tgt_rows = 12, .src_time = 6, .tgt_time = 6};
@@ -57,9 +57,9 @@ static void put_defaults(settings *set, arena *a)
     for (const ab_option *p = config_params; p->name; p++) settings_set(set, p->name, param_default(p, a), a);
 }
 
-/* Rotary turns queries and keys in the rows of their projection; Shaw's vectors by distance are multiplied in the
- * kernel of attention; the maps of differential attention are summed in it, whatever the position does to their scores:
- * nothing is brought into padded sentences and back. */
+/* Fused operations replace padded tensors: rotary rotates rows of the projection, the attention kernel multiplies
+ * Shaw's vectors by distance, and sums the maps of differential attention, whatever the position does to scores. No
+ * operation converts rows to padded sentences. */
 static void check_tape(const char *attention, const char *position, op expected, int64_t times)
 {
     arena a = {0};
@@ -76,7 +76,8 @@ static void check_tape(const char *attention, const char *position, op expected,
     arena_free(&a);
 }
 
-/* Numbers that training stores per pair of tokens: none if blocks of keys are chosen and fused, many if composed. */
+/* Number of tensors with an element per pair of tokens that training keeps for chosen blocks of keys: none if fused,
+ * some if composed. */
 static int64_t pairs_held(bool generic)
 {
     enum { T = 50 };
@@ -116,7 +117,7 @@ int main(void)
             CHECK_TEXT(str_text(&why), "");
         str_free(&why);
     }
-    check_tape("scaled_dot", "rotary", OP_ROTATE, 4); /* queries and keys of encoder and decoder */
+    check_tape("scaled_dot", "rotary", OP_ROTATE, 4); /* queries and keys, in encoder and decoder */
     check_tape("scaled_dot", "shaw", OP_ATTEND_PROGRAM, 2);
     const char *const positions[] = {"sinusoid", "rotary", "alibi", "kerple"};
     for (size_t i = 0; i < LENGTH(positions); i++) check_tape("differential", positions[i], OP_ATTEND_PROGRAM, 3);

@@ -1,5 +1,5 @@
-/* Host functions that are composed of operations: their values against the formulas of ab_plugin.h, their gradients
- * against central differences in double precision. */
+/* Host functions that are composed of operations: values equal the formulas of ab_plugin.h, gradients equal central
+ * differences in double precision. */
 #include "tensor/cpu/cpu.h"
 #include "network/plugin/plugin.h"
 #include "test.h"
@@ -9,7 +9,7 @@ static const ab_host *h = &host_table;
 typedef ab_t (*build)(ab_ctx *c, ab_t a, ab_t b);
 typedef double (*formula)(const double *a, const double *b, int i);
 
-/* The inputs: a from 1 on, b behind it. */
+/* Values of the inputs: a from index 1 on, then b. */
 static double hashed(uint64_t i)
 {
     uint64_t z = i * 0x9E3779B97F4A7C15u;
@@ -29,21 +29,22 @@ static ab_t full(ab_ctx *c, ab_t a, ab_t b)
 static ab_t gelu(ab_ctx *c, ab_t a, ab_t b) { return h->gelu(c, h->sub(c, h->mul_scalar(c, a, 4), b)); }
 static ab_t silu(ab_ctx *c, ab_t a, ab_t b) { return h->silu(c, h->sub(c, h->mul_scalar(c, a, 4), b)); }
 static ab_t softplus(ab_ctx *c, ab_t a, ab_t b) { return h->softplus(c, h->sub(c, h->mul_scalar(c, a, 60), b)); }
-static ab_t softplus_at_0(ab_ctx *c, ab_t a, ab_t b) /* softplus((a - a) b), the second a a constant */
+static ab_t softplus_at_0(ab_ctx *c, ab_t a, ab_t b) /* softplus((a - c) b), where c is a as a constant */
 {
     return h->softplus(c, h->mul(c, h->sub(c, a, h->detach(c, a)), b));
 }
 
 static ab_t max_of_row(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->max(c, a, -1), b); }
 static ab_t max_of_column(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->max(c, a, -2), b); }
-static ab_t top_two(ab_ctx *c, ab_t a, ab_t b) /* each row's two largest, in place, times b */
+/* each row's two largest elements at their positions, 0 elsewhere, times b */
+static ab_t top_two(ab_ctx *c, ab_t a, ab_t b)
 {
     ab_t ids, values = h->top_k(c, a, 2, &ids);
     return h->mul(c, h->scatter_add(c, values, ids, COLUMNS), b);
 }
 static ab_t sorted(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->sort(c, a, 0, NULL), b); }
 static ab_t sorted_down(ab_ctx *c, ab_t a, ab_t b) { return h->mul(c, h->sort(c, a, 1, NULL), b); }
-static ab_t row_sums(ab_ctx *c, ab_t a, ab_t b) /* rows 0 and 2 into row 1, row 1 into row 0 */
+static ab_t row_sums(ab_ctx *c, ab_t a, ab_t b) /* adds rows 0 and 2 to row 1, and row 1 to row 0 */
 {
     ab_t ids = h->to_ids(c, h->consts(c, 1, (int64_t[]){ROWS}, (double[]){1.1, 0.2, 0.9}));
     return h->mul(c, h->scatter_rows(c, a, ids, ROWS), b);
@@ -80,7 +81,7 @@ static double is_softplus(const double *a, const double *b, int i)
     double x = 60 * a[i] - b[i];
     return fmax(x, 0) + log1p(exp(-fabs(x)));
 }
-static double is_softplus_at_0(const double *a, const double *b, int i) /* and its slope near 0 */
+static double is_softplus_at_0(const double *a, const double *b, int i) /* log 2 + x / 2, its tangent at x = 0 */
 {
     return log(2) + (a[i] - hashed((uint64_t)i + 1)) * b[i] / 2;
 }
@@ -127,7 +128,7 @@ static const struct {
     const char *name;
     build f;
     formula expected;
-    bool constant_a; /* no gradient passes the detached factor */
+    bool constant_a; /* a is a constant: no gradient passes ab_detach */
 } cases[] = {
     {"maximum", maximum, is_maximum, false},
     {"where", where, is_where, false},
@@ -159,7 +160,7 @@ static void check_case(size_t k)
     params none = {0};
     ab_ctx *c = tape_new(&none, &cpu_backend, F64, true);
     int failed = test_failed;
-    c->hook = AB_IN_REFERENCE; /* all of them may be called anywhere */
+    c->hook = AB_IN_REFERENCE; /* all these functions may be called in any hook */
     ab_t in[2] = {t_input(c, "a", F64, PHASE_STEP, 1, 1, ROWS, COLUMNS),
                   t_input(c, "b", F64, PHASE_STEP, 1, 1, ROWS, COLUMNS)},
          grad[2];

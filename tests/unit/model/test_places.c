@@ -1,5 +1,5 @@
-/* Settings of some layers: given for all layers they make the run's model bit for bit, given for some they change these
- * alone; a layer's invalid setting is refused with its key. */
+/* Settings of single layers: if all layers get a setting, the model equals one with the run's setting, bit for bit; if
+ * some do, only these change. An invalid setting is refused with its key. */
 #include "../decode/models.h"
 
 enum { VOCAB = 19 };
@@ -60,7 +60,7 @@ int main(void)
                "layers.cross.restricted.r=2",
                VOCAB);
     check_same("linear", "", "attention_decoder=scaled_dot layers.decoder.attention=linear", 0);
-    /* no layer has the pair of the run's own settings, which this attention refuses */
+    /* the run's own attention and position, which do not fit, are used in no layer */
     check_same("scaled_dot", "attention_decoder=scaled_dot",
                "attention_decoder=gated_delta_net layers.decoder.attention=scaled_dot", 0);
 
@@ -77,7 +77,7 @@ int main(void)
     CHECK_INT(m.widest.heads, 3);
     CHECK_INT(m.widest.d_ff, 40);
     model_free(&m);
-    /* a narrower range counts more, in any order */
+    /* the setting of a smaller range of layers wins, in either order */
     losses_of("restricted", "layers.decoder.1.restricted.r=1 layers.decoder.restricted.r=5", 0, x, &m);
     model_free(&m);
     losses_of("restricted", "layers.decoder.0.restricted.r=5 layers.decoder.1.restricted.r=1", 0, y, &m);

@@ -1,4 +1,4 @@
-/* test_shape_independent.c - models whose one tape serves all batches (model_shape_independent), and the longest
+/* test_shape_independent.c - which models need only one tape for all batches (model_shape_independent), and the longest
  * sentences' lengths that their attentions receive. */
 #include "tensor/cpu/cpu.h"
 #include "network/model/model.h"
@@ -19,7 +19,7 @@ static const struct {
 static const model_shape one = {.batch = 64, .src_rows = 128, .tgt_rows = 192, .src_time = 12, .tgt_time = 8};
 static const model_shape all = {.batch = 100, .src_rows = 128, .tgt_rows = 192, .src_time = 33, .tgt_time = 50};
 
-/* self: in encoder and decoder */
+/* self: the attention of encoder and decoder */
 static model opened(const char *self, const char *cross, const char *position)
 {
     static const char *const small[][2] = {
@@ -48,7 +48,7 @@ static void check_kind(const char *self, const char *cross, const char *position
     if (training != expected || evaluation != expected) printf("%s %s %s:\n", self, cross, position);
     CHECK_INT(training, expected);
     CHECK_INT(evaluation, expected);
-    m.generic = true; /* never fused: always padded */
+    m.generic = true; /* without fused operations rows are always padded */
     CHECK_INT(model_shape_independent(&m, &one, &all, true), false);
     model_free(&m);
 }

@@ -1,4 +1,4 @@
-/* The host's refusals and their messages, called as a plugin calls it. */
+/* Misuse of host functions by plugins: each is refused with a message. */
 #include "tensor/graph/tape.h"
 #include "network/plugin/attention_context.h"
 #include "network/plugin/plugin.h"
@@ -22,7 +22,7 @@ static desk open_desk(void)
     return d;
 }
 
-/* The tape failed with these words; it is gone afterwards. */
+/* Expects the tape to have failed with these words, and frees it. */
 static void refused(ab_ctx *c, ab_t y, const char *words)
 {
     CHECK_INT(y.id, 0);
@@ -58,7 +58,7 @@ static void test_add_dropout(void)
             "ab_add_dropout: [1] and [2,3,4], expected equal shapes");
 }
 
-/* Without a model, sizes are 1, so that no plugin divides by 0, and the tape has failed. */
+/* Without a model ab_info returns sizes of 1, so that no plugin divides by 0, and the tape fails. */
 static void test_nowhere(void)
 {
     desk d = open_desk();
@@ -74,7 +74,7 @@ static void test_nowhere(void)
     refused(d.c, h->conv(d.c, d.stacked, "w", 2, 1, 1), "ab_conv was called in");
 }
 
-/* A recurrence runs along one sentence: over queries and keys of the same places, in self-attention only. */
+/* ab_delta_scan runs along one sentence: queries and keys have the same positions, as in self-attention only. */
 static void test_delta_scan(void)
 {
     attn_context self = {.x = {1}, .mem = {1}, .info = {.role = AB_CAUSAL}}, cross = {.x = {1}, .mem = {2}};
@@ -98,7 +98,7 @@ static void test_delta_scan(void)
     }
 }
 
-/* A filter has the columns of the rows, and a decoder no future. */
+/* ab_long_conv: a filter has as many columns as the rows, and a decoder must not read the future. */
 static void test_long_conv(void)
 {
     attn_context decoder = {.x = {1}, .mem = {1}, .q_rows = 4, .info = {.role = AB_CAUSAL}}, encoder = decoder;
@@ -123,7 +123,7 @@ static void test_long_conv(void)
     }
 }
 
-/* An embedding knows the model, but no queries and keys. */
+/* In an embedding ab_info knows the model, but there are no queries and keys. */
 static void test_embedding(void)
 {
     attn_context k = {.info = {.d_model = 12}};
@@ -139,7 +139,7 @@ static void test_embedding(void)
     refused(d.c, (ab_t){0}, "ab_assign was called in a position's embed; it may be called in an optimizer's update");
 }
 
-/* One name with two owners: the second one is refused. */
+/* If two plugins use one parameter name, the second is refused. */
 static void test_owners(void)
 {
     static const int64_t dims[] = {2, 3};
@@ -159,7 +159,7 @@ static void test_owners(void)
     params_free(&values);
 }
 
-/* Rows are only appended: plugins of older minor versions find every function where it was. */
+/* Functions are only appended to ab_host: plugins built for older minor versions find every function at its offset. */
 static void test_rows(void)
 {
 #define SINCE(result, name, parameters, arguments, tag, since) {#name, offsetof(ab_host, name), since},
@@ -169,7 +169,8 @@ static void test_rows(void)
         size_t at;
         unsigned since;
     } rows[] = {AB_HOST(SINCE, NO_ROW, NO_ROW)};
-    static const size_t ends[] = {736, 744, 752, 760, 784, 816, 920, 944}; /* bytes of ab_host in 2.0, 2.1, ... */
+    /* size of ab_host in versions 2.0, 2.1, ... [bytes] */
+    static const size_t ends[] = {736, 744, 752, 760, 784, 816, 920, 944};
     size_t n = sizeof rows / sizeof *rows;
     CHECK_INT(sizeof ends / sizeof *ends, AB_ABI_MINOR + 1);
     for (size_t i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* fixture.h - a small Table 3 in a temporary database: rows with known means, deviations and statistics. */
+/* fixture.h - a database with a small Table 3: rows with known means, deviations and statistics. */
 #ifndef TEST_REPORT_FIXTURE_H
 #define TEST_REPORT_FIXTURE_H
 #include "lab/results/db.h"
@@ -9,7 +9,8 @@ enum { SENTENCES = 200 };
 
 typedef struct {
     const char *group, *name, *change, *config;
-    double ppl[3], worse; /* worse: how many of 10 words a sentence are lost against base, on average */
+    /* worse: mean number of words, of 10 per sentence, that a row gets wrong and base gets right */
+    double ppl[3], worse;
     enum db_status status;
     const char *not_applicable, *same_as;
 } fixture_row;
@@ -94,12 +95,12 @@ static inline int fixture_result(db *d, const db_claim *c, const fixture_row *ro
     db_provenance p = DB_PROVENANCE_UNKNOWN;
     p.parameters = 65130000 + row->name[0];
     p.host = "box", p.log_path = "/nowhere.log";
-    /* a run that diverged has a perplexity alone, as the host writes it (lab/launch/host.c) */
+    /* a run that diverged has only a perplexity, as the host writes it (lab/launch/host.c) */
     return db_attempt(d, c, &p, e) || db_put_result(d, c, &ppl, e) || (!diverged && db_put_result(d, c, &acc, e)) ? -1
                                                                                                                   : 0;
 }
 
-/* Experiment `name` with n_seeds of seeds 0, 1, 2, all its runs done as the rows say. */
+/* Makes experiment `name` with n_seeds of the seeds 0, 1, 2; all its runs are done, with the rows' results. */
 static inline int fixture_fill(db *d, const char *name, const char *paper_table, size_t n_seeds, err *e)
 {
     static const int64_t seeds[] = {0, 1, 2};

@@ -1,5 +1,5 @@
-/* Rows against base: a recorded experiment against numbers worked out independently, and the claims that each number of
- * seeds allows. */
+/* Comparisons of rows with base: a recorded experiment gives independently computed numbers, and the number of seeds
+ * decides which claims are made. */
 #include "base/distribution.h"
 #include "base/gzip.h"
 #include "lab/report/compare.h"
@@ -13,8 +13,8 @@
 
 #define CHECK_PRINTED(found, printed) CHECK_NEAR(found, printed, 6e-9 * fmax(fabs((double)(printed)), 1e-3))
 
-/* experiments/recorded/parsing-craft-silver.json.gz: three seeds a row, F1 over 9,099 sentences of 30 documents and the
- * log of PPL over 2,780 of 7. */
+/* experiments/recorded/parsing-craft-silver.json.gz: three seeds per row; F1 over 9,099 sentences in 30 documents; log
+ * of PPL over 2,780 sentences in 7. */
 typedef struct {
     const char *metric;
     double d, low, high, p, v, u, df, seed_sd;
@@ -22,14 +22,14 @@ typedef struct {
 static const by_hand over_sentences[] = {
     {"F1", 0.0938495164, -3.26261008, 3.45030912, 0.93441887, 1.1009387, 0.000221360958, 2.97313997, 0.813497943},
     {"PPL", 0.00544968308, -0.017195611, 0.0280949771, 0.513334023, 5.54710453e-05, 0, 3.26647411, 0.00655397652}};
-/* U times (2.045230 / 1.959964)^2, with Student's quantile over 30 documents of test, and (2.446912 / 1.959964)^2 over
- * 7 of dev */
+/* u here is over documents, times (t / 1.959964)^2 with Student's quantile t: 2.045230 for the 30 documents of test,
+ * 2.446912 for the 7 of dev */
 static const by_hand over_documents[] = {
     {"F1", 0.0938495164, -3.27049899, 3.45819802, 0.934762837, 1.1009387, 0.01402336, 2.97313997, 0.801176658},
     {"PPL", 0.00544968308, -0.0173669151, 0.0282662813, 0.51895835, 5.54710453e-05, 2.02730529e-06, 3.26647411,
      0.00644875831}};
 
-/* One row's runs as an arm, whatever tokens they are over. */
+/* Collects one row's runs of a metric, without checking which tokens they are over. */
 static arm arm_of(const read_row *row, const char *metric)
 {
     double scores[8] = {0}, *z = NULL;
@@ -50,7 +50,7 @@ static arm arm_of(const read_row *row, const char *metric)
     return a;
 }
 
-/* The recorded runs, or a copy that does not know their documents. */
+/* Returns the recorded experiment, or a copy without its documents. */
 static char *runs_of(const char *folder, bool documents)
 {
     static const char recorded[] = SOURCE_DIR "/experiments/recorded/parsing-craft-silver.json.gz";
@@ -94,7 +94,7 @@ static void check_recorded(const char *folder, bool documents)
         arm_free(&row);
         arm_free(&base);
     }
-    /* the table says the same of F1, and refuses PPL: silver trees give another vocabulary */
+    /* the table has the same numbers for F1, and refuses PPL: silver trees change the vocabulary */
     for (size_t m = 0; m < g.n_metrics && g.x.n_rows == 2; m++) {
         const comparison *c = &g.rows[1].against[m];
         if (same(g.metrics[m], "PPL")) CHECK_HAS(c->refused, "perplexities per token");
@@ -112,7 +112,7 @@ static void check_recorded(const char *folder, bool documents)
     free(runs);
 }
 
-/* ---- rows made here ---- */
+/* ---- made-up rows ---- */
 
 enum { MOST_RUNS = 10, SENTENCES = 40, MOST_ROWS = 8 };
 typedef struct {
@@ -125,7 +125,7 @@ typedef struct {
 static made_row rows[MOST_ROWS];
 static const read_row *list[MOST_ROWS];
 
-/* Row i: n seeds of accuracy around `mean` percent over SENTENCES sentences of ten words. */
+/* Makes row i: n seeds of accuracy around `mean` percent, over SENTENCES sentences of ten words. */
 static void make(size_t i, size_t n, double mean, double spread, const char *metric)
 {
     made_row *m = &rows[i];
@@ -169,7 +169,8 @@ static void check_by_seeds(void)
     CHECK_INT(tests, 0);
     make(0, 3, 50, 1, "ACC");
     c = compare(2, 1, &tests);
-    CHECK(isnan(c.p) && c.p_outside < 0.2 && !isnan(c.p_models)); /* one run against three of base, outside Holm */
+    /* a single run compared with three of base, which Holm does not count */
+    CHECK(isnan(c.p) && c.p_outside < 0.2 && !isnan(c.p_models));
     CHECK_INT(tests, 0);
     make(1, 2, 55, 1, "ACC");
     c = compare(2, 1, &tests);
@@ -180,10 +181,10 @@ static void check_by_seeds(void)
     CHECK(c.p < 0.01 && c.low > 0 && c.low < c.high && comparison_detectable(&c) > 0);
     CHECK_NEAR(c.beats.theta, 1, 0);
     CHECK_NEAR(c.p_permutation, 2. / 252, 1e-12);
-    rows[1].results[4].value = NAN; /* diverged: in no mean, but it loses to every seed of base */
+    rows[1].results[4].value = NAN; /* a diverged run: not in the mean, but it loses to every seed of base */
     c = compare(2, 1, NULL);
     CHECK_INT(c.n, 4);
-    CHECK(isnan(c.beats.theta)); /* four seeds are left */
+    CHECK(isnan(c.beats.theta)); /* only four seeds have results */
     CHECK(c.failed == 1 && !isnan(c.delta) && isnan(c.p) && isnan(c.low) && isnan(c.p_adjusted));
     read_result alone = {.metric = "PPL", .value = NAN}; /* the only result of a run that diverged */
     rows[1].results[4].value = 55, rows[1].runs[4].results = &alone;
@@ -198,12 +199,12 @@ static void check_shared(void)
     for (size_t i = 0; i < 6; i++) make(i, 3, 50, 1, "ACC");
     comparison c = compare(6, 1, NULL);
     CHECK(c.shared && c.planned_row.prior_df > 0 && c.planned_row.n == 3);
-    CHECK(c.planned_base.prior_df == 0 && c.planned_base.df == 2); /* base keeps its own variance */
+    CHECK(c.planned_base.prior_df == 0 && c.planned_base.df == 2); /* base's variance is not shared */
     CHECK_TEXT(comparison_rule(&c), "crossed components, shared variances");
-    c = compare(4, 1, NULL); /* too few rows */
+    c = compare(4, 1, NULL); /* too few rows to share variances */
     CHECK(!c.shared && c.df <= 4);
     make(2, 2, 50, 1, "ACC");
-    CHECK(!compare(5, 2, NULL).shared); /* four rows with three seeds */
+    CHECK(!compare(5, 2, NULL).shared); /* only four rows have three seeds */
 }
 
 static void check_refused(void)
@@ -221,11 +222,11 @@ static void check_refused(void)
     for (size_t s = 0; s < 3; s++)
         rows[1].runs[s].references = "dev.ref aa", rows[1].results[s].stats.n = SENTENCES - 1;
     c = compare(2, 1, NULL);
-    CHECK(!c.refused && !c.crossed && !isnan(c.p)); /* other sentences: over seeds alone */
+    CHECK(!c.refused && !c.crossed && !isnan(c.p)); /* other sentences than base's: compared over seeds only */
     CHECK_TEXT(comparison_rule(&c), "seeds only");
 }
 
-/* A record left statistics out: tests that need them are not replaced by tests that do not. */
+/* If a record omits statistics, tests that need them are omitted, not replaced by others. */
 static void check_left_out(void)
 {
     make(0, 5, 50, 1, "ACC"), make(1, 5, 55, 1, "ACC");
@@ -235,10 +236,10 @@ static void check_left_out(void)
     CHECK(c.left_out && !with.left_out && !c.refused && !with.refused);
     CHECK_NEAR(c.delta, with.delta, 0);
     CHECK(isnan(c.p) && isnan(c.low) && isnan(c.high) && isnan(c.seed_sd) && isnan(c.p_adjusted));
-    CHECK_NEAR(c.p_permutation, with.p_permutation, 0); /* over seeds alone in any case */
+    CHECK_NEAR(c.p_permutation, with.p_permutation, 0); /* this test is over seeds anyway */
     CHECK_NEAR(c.beats.theta, with.beats.theta, 0);
     for (size_t s = 0; s < 5; s++) rows[1].results[s].left_out = false;
-    CHECK(!isnan(compare(2, 1, NULL).p)); /* there were none */
+    CHECK(!isnan(compare(2, 1, NULL).p)); /* the metric never had statistics */
     make(0, 3, 50, 1, "ACC"), make(1, 1, 55, 1, "ACC");
     rows[0].results[2].left_out = true;
     c = compare(2, 1, NULL);
@@ -246,15 +247,15 @@ static void check_left_out(void)
     make(0, 3, 2, 0.1, "PPL"), make(1, 3, 2, 0.1, "PPL");
     rows[0].results[0].left_out = true;
     c = compare(2, 1, NULL);
-    CHECK(c.refused && c.left_out && isnan(c.delta)); /* base's tokens are unknown */
+    CHECK(c.refused && c.left_out && isnan(c.delta)); /* base's number of tokens is unknown */
     for (size_t s = 0; s < 3; s++) rows[0].runs[s].references = "dev.ref aa", rows[1].runs[s].references = "dev.ref bb";
     c = compare(2, 1, NULL);
-    CHECK(!c.left_out); /* statistics would not help */
+    CHECK(!c.left_out); /* the statistics would make no difference */
     CHECK_HAS(c.refused, "different references");
 }
 
-/* Two bases, 50 and 80 with larger variance, each with rows of its own: a row has the numbers that it has in a table of
- * its base alone, but for Holm, which counts all rows. */
+/* Two bases, with means 50 and 80, the second with more variance, and each with rows of its own. A row gets the numbers
+ * that it gets in a table with its base alone, except that Holm counts all rows. */
 static void check_bases(void)
 {
     enum { OF_FIRST = 3, N = 2 * OF_FIRST };
@@ -269,7 +270,7 @@ static void check_bases(void)
     comparison_task t = {.metric = &m, .rows = list, .n = N, .base = 0, .bases = bases, .trials = 200};
     size_t best = 0, tests = compare_rows(&t, out, &best);
     CHECK_INT(tests, 4);
-    CHECK_INT(best, N); /* no row is best of two tables */
+    CHECK_INT(best, N); /* no row counts as best, since each base has rows of its own */
     CHECK(isnan(out[0].delta) && isnan(out[3].delta));
     CHECK(out[4].delta < 15 && out[4].delta > -5);
     for (size_t i = 0; i < N; i++) {
@@ -287,7 +288,7 @@ static void check_bases(void)
     }
 }
 
-/* Variances are shared among the rows of one base: five here make a pool, two there do not. */
+/* Variances are shared among the rows of one base: the five rows here are enough, the two there are not. */
 static void check_shared_by_base(void)
 {
     static const size_t bases[MOST_ROWS] = {0, 0, 0, 0, 0, 0, 6, 6};
@@ -303,11 +304,11 @@ static void check_shared_by_base(void)
     CHECK(out[7].df <= 4);
 }
 
-/* A search whose candidates were near each other widens the interval; one that was clear does not. */
+/* A search whose candidates were close widens the interval; one with a clear winner does not. */
 static void check_searched(void)
 {
     static const double clear[] = {0, 9, 9, INFINITY};
-    double near[] = {0, 0, 9}; /* the second is one standard deviation behind */
+    double near[] = {0, 0, 9}; /* the second candidate is one standard deviation behind */
     make(0, 5, 2, 0.1, "PPL"), make(1, 5, 2, 0.1, "PPL");
     comparison fixed = compare(2, 1, NULL);
     CHECK_NEAR(fixed.choice, 0, 0);
@@ -322,7 +323,7 @@ static void check_searched(void)
     const read_result ppl[5] = {rows[1].results[0], rows[1].results[1], rows[1].results[2], rows[1].results[3],
                                 rows[1].results[4]};
     make(0, 5, 50, 1, "ACC"), make(1, 5, 50, 1, "ACC");
-    for (size_t s = 0; s < 5; s++) { /* as many standard deviations in another metric */
+    for (size_t s = 0; s < 5; s++) { /* equally many standard deviations behind, in another metric */
         static read_result both[5][2];
         both[s][0] = rows[1].results[s], both[s][1] = ppl[s];
         rows[1].runs[s].results = both[s], rows[1].runs[s].n_results = 2;

@@ -1,5 +1,5 @@
-/* test_forest.c - a forest plot's scale: one row far from all others leaves these apart from each other, and ends in an
- * arrow. */
+/* test_forest.c - the scale of a forest plot: if one row is far from all others, these remain distinguishable, and that
+ * row ends in an arrow. */
 #include "lab/report/forest.h"
 #include "test.h"
 #include <math.h>
@@ -21,7 +21,7 @@ static char *svg_of(double far_low, double far, double far_high)
     return out.s;
 }
 
-/* The group of shapes of a row. */
+/* Returns the SVG group of a row. */
 static char *row_in(const char *svg, const char *name)
 {
     char *key = xprintf("<g data-row=\"%s\"", name);
@@ -31,7 +31,7 @@ static char *row_in(const char *svg, const char *name)
     return from && to ? xstrndup(from, (size_t)(to - from)) : xstrdup("");
 }
 
-/* Left edge of a row's square, -1 without one. */
+/* Left edge of a row's square, or -1 if it has none. */
 static double square_of(const char *svg, const char *name)
 {
     char *row = row_in(svg, name);
@@ -48,7 +48,7 @@ static int64_t times_in(const char *text, const char *what)
     return n;
 }
 
-/* Paths of a row: two ends and what joins them; an arrow has one more. */
+/* Number of paths in a row: its interval has three, the two ends and the line between; an arrow is a fourth. */
 static int64_t paths_of(const char *svg, const char *name)
 {
     char *row = row_in(svg, name);
@@ -57,7 +57,7 @@ static int64_t paths_of(const char *svg, const char *name)
     return n;
 }
 
-/* Long names stand above their lines, whole, and their numbers below them where the two would meet. */
+/* A long name stands above its interval, in full; its numbers stand below the interval where they would overlap. */
 static void test_long_names(void)
 {
     const char *name = "mixer/attention=convolutional d_model=16 position=none";
@@ -82,7 +82,7 @@ static void test_long_names(void)
     }
 }
 
-/* Returns a name's height: the y of the text behind it; -1: the name is missing. */
+/* Returns the y of the text of this name, or -1 if it is missing. */
 static double height_of(const char *svg, const char *name)
 {
     char *row = row_in(svg, name);
@@ -92,7 +92,7 @@ static double height_of(const char *svg, const char *name)
     return at;
 }
 
-/* On a narrow page the line at zero stands between the words of two rows, not in them. */
+/* On a narrow page the line at zero is drawn between the texts of two rows, not through them. */
 static void test_zero_line(void)
 {
     const forest_row rows[2] = {{"a row of words", -1, -2, 1, "-1.0 [-2.0, +1.0]", FOREST_BETTER},
@@ -104,12 +104,13 @@ static void test_zero_line(void)
         drawing_svg(d, SVG_ALONE, &out);
         drawing_free(d);
         CHECK_INT(paths_of(out.s, "another row"),
-                  widths[i] < 500 ? 4 : 3); /* its ends, its line and the piece at zero */
+                  widths[i] < 500 ? 4 : 3); /* the interval's three paths, and a piece of the line at zero */
         str_free(&out);
     }
 }
 
-/* Two experiments: a row of either once, in the order of the first's differences, best first, then the second's own. */
+/* A plot of two experiments has each row once: the first's rows by their differences, best first, then rows that only
+ * the second has. */
 static void test_pair(void)
 {
     const forest_row left[] = {{"heads/heads=1", 2, 1, 3, "2", FOREST_WORSE},
@@ -131,10 +132,10 @@ static void test_pair(void)
             CHECK_NEAR(below - above, 14, 1e-6);
         }
         CHECK_INT(paths_of(out.s, "heads=1"), 6);   /* two intervals */
-        CHECK_INT(paths_of(out.s, "norm=none"), 4); /* and a triangle */
+        CHECK_INT(paths_of(out.s, "norm=none"), 4); /* three for the interval, one for a triangle */
         CHECK_INT(paths_of(out.s, "late"), 0);
         CHECK(strstr(out.s, "heads/heads=1") == NULL);
-        CHECK_INT(times_in(out.s, ">worse<"), 2); /* a legend below each side, of the marks that it has */
+        CHECK_INT(times_in(out.s, ">worse<"), 2); /* a legend below each side, for the marks that occur there */
         CHECK_INT(times_in(out.s, ">better<"), 1);
         CHECK_INT(times_in(out.s, ">undecided<"), 1);
         CHECK_INT(times_in(out.s, ">equivalent<"), 0);
@@ -152,7 +153,7 @@ int main(void)
     CHECK(square_of(near, "far") > square_of(near, "three"));
     CHECK_INT(paths_of(near, "far"), 3);
     CHECK_NEAR(square_of(far, "far"), -1, 0);
-    CHECK_INT(paths_of(far, "far"), 5); /* two arrows, in one place */
+    CHECK_INT(paths_of(far, "far"), 5); /* arrows of both experiments, at the same end */
     CHECK_NEAR(square_of(left, "far"), -1, 0);
     CHECK(square_of(far, "three") - square_of(far, "two") > 10);
     CHECK(square_of(left, "three") - square_of(left, "two") > 10);

@@ -1,4 +1,4 @@
-/* The page of an experiment: the texts of its verdict, figures and tables; grids among rows; the points of a plot. */
+/* The page of an experiment: texts of its verdict, figures and tables; grids of two factors; points of a plot. */
 #include "fixture.h"
 #include "lab/report/factors.h"
 #include "lab/report/figures.h"
@@ -39,7 +39,7 @@ static gathered_row rows[6];
 static read_row of[6];
 static measure values[6];
 
-/* heads 1, 8 by position none, sinusoid; base is 8, sinusoid; n rows of this table. */
+/* A grid of heads 1, 8 by position none, sinusoid, with base 8, sinusoid: the first n of six rows. */
 static gathered grid_of(size_t n)
 {
     static const char *const changes[] = {"",          "heads=1",          "position=none", "heads=1 position=none",
@@ -67,8 +67,8 @@ static void test_grids(void)
     factors_find(&g, &a, &t);
     CHECK_INT(t.n_factors, 2);
     CHECK_TEXT(t.factors[0].levels[0], "1");
-    CHECK_TEXT(t.factors[1].levels[1], "none");         /* words stay in the order of the rows */
-    CHECK_INT(factors_grids(&g, &t, 0, &a, &grids), 0); /* three of four cells: each changed alone */
+    CHECK_TEXT(t.factors[1].levels[1], "none");         /* levels that are words are in the order of the rows */
+    CHECK_INT(factors_grids(&g, &t, 0, &a, &grids), 0); /* three of four cells are no grid */
     g = grid_of(4);
     factors_find(&g, &a, &t);
     CHECK_INT(factors_grids(&g, &t, 0, &a, &grids), 1);
@@ -76,7 +76,7 @@ static void test_grids(void)
     CHECK_NEAR(grids[0].mean[1], 13, 0); /* heads 1, none */
     CHECK_NEAR(grids[0].mean[2], 10, 0);
     CHECK_INT(grids[0].row[3], 2);
-    g = grid_of(6); /* rows with another dropout are no part of the first grid, and make a second one */
+    g = grid_of(6); /* rows with another dropout do not enter the first grid, and make a second one */
     factors_find(&g, &a, &t);
     CHECK_INT(factors_grids(&g, &t, 0, &a, &grids), 2);
     CHECK_NEAR(grids[0].mean[0], 11, 0);
@@ -85,7 +85,7 @@ static void test_grids(void)
     arena_free(&a);
 }
 
-/* Two seeds and an interval wider than base's value (10, or 100 %): words instead. */
+/* Two seeds and an interval wider than base's value (10, or 100 %): a text replaces the interval. */
 static void test_no_interval(void)
 {
     comparison wide = {.n = 2, .n_base = 3, .low = -191, .high = 194, .planned_base.mean = 10}, narrow = wide,

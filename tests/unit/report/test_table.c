@@ -1,4 +1,4 @@
-/* The ablation table: numbers, layouts, formats, words. */
+/* The ablation table: numbers, layouts, formats, texts. */
 #include "fixture.h"
 #include "lab/report/columns.h"
 #include "lab/report/grid.h"
@@ -20,7 +20,7 @@ static char *print(const char *name, enum table_format format, bool vs_paper, co
     return out.s ? out.s : xstrdup("");
 }
 
-/* The line of `text` that begins with `start`, without its end; the caller frees. */
+/* Returns the line of `text` that begins with `start`, without its newline; the caller frees it. */
 static char *line(const char *text, const char *start)
 {
     for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p != 0)
@@ -79,7 +79,7 @@ static void test_text(void)
     CHECK_HAS(t, "ACC: exact match");
     CHECK_LINE(t, "Note", "Note: toy corpus");
     char *again = print("three", TABLE_TEXT, false, NULL);
-    CHECK_TEXT(again, t); /* a fixed seed: the same table twice */
+    CHECK_TEXT(again, t); /* randomisation has a fixed seed, so the table is the same */
     free(again);
     free(t);
 
@@ -93,7 +93,7 @@ static void test_text(void)
     free(t);
     t = print("one", TABLE_TEXT, false, "acc");
     CHECK_LINE(t, "row", "row   change            n       ACC  Δ ACC  p models  params (M)");
-    /* the smallest p, twice for Holm */
+    /* the smallest p, which Holm doubles */
     CHECK_LINE(t, "(A)   heads=1 ", "(A)   heads=1           1      30.3  −20.6     0.004        65.1");
     CHECK_HAS(t, "p models concerns these models only: paired approximate randomisation of ACC over sentences, 500 "
                  "trials, Holm over 2 rows.");
@@ -132,7 +132,7 @@ static void test_paper(void)
                "Δ ACC  p models  params (M)");
     CHECK_HAS(t, "A/heads=1 ");
     free(t);
-    t = print("table3", TABLE_TEXT, false, NULL); /* no experiment of that name: the paper's table alone */
+    t = print("table3", TABLE_TEXT, false, NULL); /* without an experiment of that name, the paper's table only */
     CHECK_HAS(t, "(A)                       4  128  128");
     CHECK_HAS(t, "Measured here: `ablate table table3-toy --vs paper`");
     CHECK_HAS(t, "positional embedding instead of sinusoids  4.92  25.7");
@@ -193,8 +193,8 @@ static void test_formats(void)
                  "\\\\\n\\midrule\n(A)");
     CHECK_HAS(t, " & \\ensuremath{-}20.1");
     CHECK_HAS(t, "rotary needs an even d\\_k");
-    CHECK(!strstr(t, "detectable")); /* the notes are those that a paper's readers need */
-    CHECK(!strstr(t, "\\bfseries")); /* the best is 1.2 above base, inside the noise */
+    CHECK(!strstr(t, "detectable")); /* the LaTeX table has only the notes that a paper's readers need */
+    CHECK(!strstr(t, "\\bfseries")); /* the best row is 1.2 above base, which is noise */
     free(t);
     t = print("three", TABLE_MD, false, NULL);
     CHECK_HAS(t, "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
@@ -211,7 +211,7 @@ static void change(const char *sql)
     sqlite3_close(q);
 }
 
-/* Sets the status of the runs of experiment "one" that belong to base, or that belong to the other rows. */
+/* Sets the status of runs of experiment "one": base's, or those of all other rows. */
 static void set_status(const char *status, bool of_base)
 {
     char *sql =
@@ -222,7 +222,7 @@ static void set_status(const char *status, bool of_base)
     free(sql);
 }
 
-/* Without a difference there is no column for it, and the note names what is missing. */
+/* If no row has a difference, the table has no column for it, and a note says what is missing. */
 static void test_no_delta(void)
 {
     char *t;
@@ -233,7 +233,7 @@ static void test_no_delta(void)
     CHECK(!strstr(t, "no p"));
     free(t);
     set_status("done", true);
-    set_status("running", false); /* still done: base and the row that equals it; one row failed */
+    set_status("running", false); /* done are only base, and the row that equals it; one row has failed */
     t = print("one", TABLE_TEXT, false, "PPL");
     CHECK_LINE(t, "No Δ", "No Δ: only base's runs have PPL so far.");
     CHECK(!strstr(t, "no p"));
@@ -249,7 +249,7 @@ static void test_no_delta(void)
     change("DELETE FROM result; INSERT INTO result SELECT * FROM kept; DROP TABLE kept");
 }
 
-/* Cells hold what they are given; LaTeX compiles whatever stands in a heading. */
+/* Cells contain their texts unchanged; LaTeX compiles whatever a heading contains. */
 static void test_grid(void)
 {
     char text[3000];
@@ -278,7 +278,7 @@ static void test_grid(void)
     grid_free(&t);
 }
 
-/* Every column has a place and a description; no two have one name in the same place. */
+/* Every column has a description and an order in the table; names are unique in each table. */
 static void test_columns(void)
 {
     grid t = {0};
@@ -298,14 +298,14 @@ static void test_columns(void)
     grid_free(&t);
 }
 
-/* A best row is bold when it is better than each other by more than seeds and sentences vary. */
+/* The best row is bold if its lead over each other row exceeds what seeds and sentences vary. */
 static void test_bold(void)
 {
     char *t = print("clear", TABLE_MD, false, NULL);
-    CHECK_HAS(t, "| base |  | 3 | **5.00 ± 0.10** | **49.8"); /* the best cell of each metric */
+    CHECK_HAS(t, "| base |  | 3 | **5.00 ± 0.10** | **49.8"); /* the best value of each metric */
     free(t);
     change("CREATE TABLE kept AS SELECT * FROM result");
-    /* seeds differ wildly */
+    /* seeds vary widely, so nothing is bold */
     change("UPDATE result SET value=value+60 WHERE metric_id=2 AND run_id=(SELECT min(id) FROM run)");
     t = print("clear", TABLE_MD, false, NULL);
     CHECK_HAS(t, "| **5.00 ± 0.10** | ");
@@ -313,13 +313,13 @@ static void test_bold(void)
     free(t);
     change("DELETE FROM result; INSERT INTO result SELECT * FROM kept; DROP TABLE kept");
     t = print("clear", TABLE_LATEX, false, NULL);
-    CHECK_HAS(t, "\\begin{table*}"); /* as wide as both columns of a page */
+    CHECK_HAS(t, "\\begin{table*}"); /* spans both columns of a page */
     CHECK_HAS(t, "base &  & 3 & \\bfseries 5.00");
     CHECK(!strstr(t, "\\bfseries base"));
     free(t);
 }
 
-/* The view that SQL users read gives the same figures. */
+/* The view that users query by SQL gives the same figures. */
 static void test_view(void)
 {
     sqlite3 *q;
@@ -336,7 +336,7 @@ static void test_view(void)
     sqlite3_close(q);
 }
 
-/* Rows of unlike devices are named; other numbers of threads are the same device. */
+/* Rows that ran on different devices are named; other numbers of threads do not matter. */
 static void test_devices(void)
 {
     char *t = print("one", TABLE_TEXT, false, NULL);
@@ -349,8 +349,8 @@ static void test_devices(void)
     free(t);
 }
 
-/* A row near 0 does not give the others more digits: the best row's size counts for metrics that are better when
- * larger. */
+/* A row near 0 gives the others no more digits: for metrics that are better when larger, the best row's size
+ * decides. */
 static void test_near_zero(void)
 {
     change("UPDATE result SET value=0.0612 WHERE metric_id=0 AND run_id IN(SELECT r.id FROM run r JOIN variant v ON "
@@ -380,7 +380,7 @@ static void test_words(void)
 
 static void test_significance(void)
 {
-    /* Six sentences, all better: of 64 swaps, two differ as much; p tends to 2/64. */
+    /* Six sentences, all better: of 64 swaps two differ as much, so p is near 2/64. */
     double a[12], b[12];
     for (int i = 0; i < 6; i++) a[2 * i] = 8 + i % 2, b[2 * i] = 3 + i % 3, a[2 * i + 1] = b[2 * i + 1] = 10;
     read_result x = {.metric = "ACC", .stats = {6, 2, a}}, y = {.metric = "ACC", .stats = {6, 2, b}};
@@ -393,10 +393,11 @@ static void test_significance(void)
     CHECK(isnan(paired_p(&pair, 1, 100)));
     CHECK(isnan(paired_p(NULL, 0, 100)));
     x.metric = "odd", x.stats.width = y.stats.width = 4, x.stats.n = y.stats.n = 3;
-    CHECK(isnan(paired_p(&pair, 1, 100))); /* no kind has four columns */
+    CHECK(isnan(paired_p(&pair, 1, 100))); /* no aggregation has four columns */
 }
 
-/* Every task has a token accuracy: the difference is in the task's own metric, whichever the database met first. */
+/* Every task has token accuracy, but the difference is in the task's own metric, whichever the database stored
+ * first. */
 static void test_headline(void)
 {
     char *t = print("every", TABLE_JSON, false, NULL);
@@ -423,7 +424,7 @@ int main(void)
     for (size_t i = 0; i < LENGTH(list); i++)
         CHECK_INT(fixture_fill(d, list[i].name, list[i].paper, list[i].seeds, &e), 0);
     db_close(d);
-    /* "clear": only base and a row that is far worse are left. */
+    /* "clear": keeps only base and a row that is far worse. */
     sqlite3 *q;
     sqlite3_open(path, &q);
     sqlite3_exec(q, "DELETE FROM variant WHERE experiment_id=1 AND name NOT IN('base','A/heads=1')", NULL, NULL, NULL);

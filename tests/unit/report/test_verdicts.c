@@ -1,6 +1,7 @@
-/* Do verdicts keep their promises? Simulated rows through compare_rows: of tables with rows at the margin, at most 5 %
- * call one equivalent, with looks and over eight rows; a row whose worst run fails is never called better; p and
- * interval never contradict each other. ABLATE_TEST_LONG simulates four times as much, ABLATE_TEST_WHOLE ten. */
+/* Do verdicts keep their promises? Simulated rows go through compare_rows. Of tables whose rows lie at the margin, at
+ * most 5 % call one equivalent, also after several looks and over eight rows; a row whose worst run fails is never
+ * called better; p and interval never contradict each other. ABLATE_TEST_LONG simulates four times as much,
+ * ABLATE_TEST_WHOLE ten times. */
 #include "lab/report/compare.h"
 #include "test.h"
 #include <string.h>
@@ -15,7 +16,7 @@ typedef struct {
 static made_row rows[MOST_ROWS];
 static const read_row *list[MOST_ROWS];
 
-/* n seeds around `mean`, standard deviation 1. fails: the worst run does. */
+/* Makes row i with n seeds around `mean`, standard deviation 1. fails: its worst run fails. */
 static void make(size_t i, size_t n, double mean, bool fails, rng *r)
 {
     made_row *m = &rows[i];
@@ -51,7 +52,8 @@ static void judge(size_t n, bool sequential, const double *failed_as, comparison
     }
 }
 
-/* Tables of rows at the margin, looked at with 3, 5, 10 and 20 seeds: those that ever call one equivalent. */
+/* Share of tables that ever call a row equivalent, when all rows lie at the margin and are looked at with 3, 5, 10 and
+ * 20 seeds. */
 static double falsely_equivalent(size_t n_rows, size_t tables, rng *r)
 {
     size_t any = 0;
@@ -94,7 +96,7 @@ static void check_failed(size_t n, size_t tries, rng *r)
     CHECK((double)scored / (double)tries <= 0.025);
 }
 
-/* not_worse_by: of rows that lose by the margin at most 5 % are called not worse or better, of rows that gain by it
+/* not_worse_by: of rows that lose by the margin, at most 5 % are called not worse or better; of rows that gain by it,
  * more than 85 %. */
 static void check_not_worse(size_t tries, rng *r)
 {
@@ -119,7 +121,7 @@ static void check_not_worse(size_t tries, rng *r)
     rule.one_sided = false;
 }
 
-/* A row that was added when results were there takes no part: the others' Holm is over themselves. */
+/* A row that was added after there were results does not count: Holm is over the others only. */
 static void check_exploratory(rng *r)
 {
     comparison out[4];
@@ -135,12 +137,12 @@ static void check_exploratory(rng *r)
     CHECK(out[1].p_adjusted + out[2].p_adjusted < with_three);
     CHECK_TEXT(comparison_verdict(&out[1], &rule, &accuracy), "better");
     rows[3].row.exploratory = false,
-    rows[0].row.exploratory = true; /* a base chosen after the runs makes all rows exploratory */
+    rows[0].row.exploratory = true; /* the base itself was chosen after the runs: all rows are exploratory */
     judge(4, false, NULL, out);
     CHECK(out[1].exploratory);
 }
 
-/* Looks with `base = 20`: base has all its seeds at the first look. Without base_seeds its first three count. */
+/* With `base = 20` base has all its seeds at the first look. Without base_seeds only its first three count. */
 static void check_looks_with_base(rng *r)
 {
     comparison with[3], without[3];
@@ -159,7 +161,7 @@ static void check_looks_with_base(rng *r)
     CHECK(fabs(without[1].p - with[1].p) > 1e-6);
 }
 
-/* Seeds that base alone got when there was a result change nothing; those that came with seeds of a row count. */
+/* Seeds that only base got after there were results change nothing; if other rows got seeds then, too, they count. */
 static void check_late_base(rng *r)
 {
     comparison before[3], after[3];
@@ -188,7 +190,7 @@ int main(void)
     CHECK(falsely_equivalent(8, 50 * times, &r) <= 0.05);
     check_failed(4, 300 * times, &r);
     check_failed(10, 100 * times, &r);
-    r = rng_seed(20261125, 0); /* so that the rows do not depend on draws before */
+    r = rng_seed(20261125, 0); /* so that these rows do not depend on earlier draws */
     check_exploratory(&r);
     check_looks_with_base(&r);
     check_late_base(&r);

@@ -1,9 +1,9 @@
-/* ablate watch: how much SQLite does for a frame. Frames of many runs are drawn once a second beside a sweep: reading
- * must grow with the runs, not with their square, and a frame of a database at rest reads no run. */
+/* ablate watch draws a frame every second beside a sweep. Reading a frame must take work in proportion to the number of
+ * runs, not to its square; if the database has not changed, it reads no run. */
 #include "../results/fixture.h"
 #include "lab/report/watch.h"
 
-static int64_t steps; /* SQLite's virtual machine's, in hundreds, over all connections opened since */
+static int64_t steps; /* steps of SQLite's virtual machine, in hundreds, over all connections opened afterwards */
 static int count(void *unused) { return (void)unused, steps++, 0; }
 static int install(sqlite3 *q, const char **message, const void *api)
 {
@@ -24,7 +24,7 @@ static void change(const char *path, const char *sql)
     sqlite3_close(q);
 }
 
-/* A database of rows x SEEDS runs: nine tenths done with two results each, one under way, the rest queued. */
+/* Makes a database of rows x SEEDS runs: nine tenths done with two results each, one running, the rest queued. */
 static char *database(const char *folder, int rows)
 {
     char *path = xprintf("%s/%d.db", folder, rows);
@@ -86,7 +86,7 @@ static void test_steps(const char *folder)
            "UPDATE result SET value=7.25 WHERE run_id<=10"); /* results that are measured later (db_put_beside) */
     steps_of(x, &text);
     CHECK_HAS(text, "7.25 ± 0");
-    CHECK_INT(rename(small, large), 0); /* another file of this name */
+    CHECK_INT(rename(small, large), 0); /* another file under this name */
     steps_of(x, &text);
     CHECK_HAS(text, "many  1000 runs: ");
     watch_source_close(w);

@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-/* A new folder, in memory where it goes, as databases sync often; never removed while the test runs. */
+/* Makes a folder, in memory if possible, as databases sync often. It remains while the test runs. */
 static inline char *fixture_folder(void)
 {
     char *path = xstrdup(access("/dev/shm", W_OK) ? "/tmp/ablate-results-XXXXXX" : "/dev/shm/ablate-results-XXXXXX");
@@ -88,7 +88,7 @@ static inline int fixture_remove_experiment(db *d, const char *path, const char 
     return db_remove(d, runs, n, name, e);
 }
 
-/* One number from the database, through a connection of its own; -999 when there is none. */
+/* Reads one number through a connection of its own; -999 if there is none. */
 static inline double fixture_number(const char *path, const char *sql)
 {
     sqlite3 *q = NULL;
@@ -105,7 +105,7 @@ static inline double fixture_number(const char *path, const char *sql)
     sqlite3_close(q);
     return v;
 }
-/* One text from the database, as fixture_number reads a number; the caller frees it. */
+/* Reads one text, as fixture_number does a number; the caller frees it. */
 static inline char *fixture_text(const char *path, const char *sql)
 {
     sqlite3 *q = NULL;
@@ -125,7 +125,7 @@ static inline char *fixture_text(const char *path, const char *sql)
         CHECK_TEXT(found_, expected);                                                                                  \
         free(found_);                                                                                                  \
     } while (0)
-#define CHECK_OK(call) /* a service that fills `e` */                                                                  \
+#define CHECK_OK(call) /* checks that a call which fills `e` succeeds */                                               \
     do {                                                                                                               \
         e.text[0] = 0;                                                                                                 \
         CHECK_INT(call, 0);                                                                                            \

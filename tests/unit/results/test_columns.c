@@ -1,4 +1,5 @@
-/* Statistics of a record as columns that results share: shared ones are written once, and all come back bit for bit. */
+/* A record stores statistics as columns that its results share: equal ones are written once, and all come back bit for
+ * bit. */
 #include "base/varint.h"
 #include "fixture.h"
 #include "lab/results/columns.h"
@@ -11,14 +12,14 @@ enum { N = 40 };
 
 static double random_float(rng *r) { return (double)(float)(4 * rng_uniform(r)); }
 
-/* A metric's statistics: what is counted, over `whole`. */
+/* Makes a metric's statistics: column 0 is part * times / over, column 1 is `whole`. */
 static db_stats of(double *out, const double *part, double times, double over, double whole)
 {
     for (size_t i = 0; i < N; i++) out[2 * i] = part[i] * times / over, out[2 * i + 1] = whole;
     return (db_stats){N, 2, out};
 }
 
-/* Checks that the numbers come back from the columns. */
+/* Checks that reading the columns gives the statistics bit for bit. */
 static void check_back(const columns *c, const db_stats *s, size_t n, const size_t *number)
 {
     char *text = xprintf("[%s]", str_text(&c->text));
@@ -58,7 +59,7 @@ static void test_shared(void)
     columns c = {0};
     size_t *number, *again;
     columns_add(&c, first, LENGTH(first), &number);
-    CHECK_INT(c.n, 4); /* nats, tokens, bits, loss */
+    CHECK_INT(c.n, 4); /* columns: nats, tokens, bits, loss */
     CHECK_HAS(c.text.s, "{\"of\":0,\"times\":1.4426950408889634,\"over\":100}");
     CHECK_HAS(c.text.s, "{\"of\":0,\"over\":100}");
     CHECK_INT(number[2], number[4]);
@@ -68,7 +69,8 @@ static void test_shared(void)
     CHECK_INT(c.n, 4);
     for (size_t k = 0; k < 8; k++) CHECK_INT(again[k], number[k]);
     free(again);
-    db_stats second[] = {of(v[4], other, bits, 100, 64)}; /* nats are found behind bits alone */
+    /* bits of other numbers, alone: nats become a column, too, from which bits follow */
+    db_stats second[] = {of(v[4], other, bits, 100, 64)};
     columns_add(&c, second, 1, &again);
     CHECK_INT(c.n, 6);
     CHECK_HAS(c.text.s, "{\"of\":4,\"times\":1.4426950408889634,\"over\":100}");
@@ -78,12 +80,12 @@ static void test_shared(void)
     free(number);
 }
 
-/* Units that this program does not know; one number that is off by its last bit does not follow. */
+/* Columns with unknown factors between them; one differs in a last bit and is stored by itself. */
 static void test_units(void)
 {
     double x[N], v[4][2 * N];
     rng r = rng_seed(2, 1);
-    for (size_t i = 0; i < N; i++) x[i] = sqrt(1 + rng_uniform(&r)); /* all digits of a double */
+    for (size_t i = 0; i < N; i++) x[i] = sqrt(1 + rng_uniform(&r)); /* numbers that need all digits of a double */
     db_stats s[] = {of(v[0], x, 1, 1, 1), of(v[1], x, 3.7, 1, 1), of(v[2], x, 1, 7.3, 1), of(v[3], x, 3.7, 1, 1)};
     v[3][2 * N - 2] = nextafter(v[3][2 * N - 2], 0);
     columns c = {0};
@@ -121,7 +123,7 @@ static void test_all_numbers(void)
     str_free(&bytes);
 }
 
-/* A packed column of n equal numbers is a few bytes, however many there are. */
+/* A packed column of n equal numbers, in a few bytes whatever n is. */
 static char *equal_numbers(size_t n)
 {
     str bytes = {0}, text = {0};

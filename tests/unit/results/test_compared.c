@@ -1,5 +1,5 @@
-/* Comparisons with base and trials: stored, read, made stale by new results, carried by export and import, learnt by an
- * older database. */
+/* Stored comparisons with base, and trials: written, read, made stale by new results, exported and imported, added to
+ * an older database. */
 #include "fixture.h"
 #include <glob.h>
 #include <unistd.h>
@@ -118,7 +118,7 @@ static void test_comparisons(db *d, const db_options *o)
         CHECK_NEAR(one_number(o->path, sql), columns[i].value, 0);
         free(sql);
     }
-    db_claim c; /* a run that fails leaves no result, and no p to its row */
+    db_claim c; /* a run that fails leaves no result, and does not change its row's p */
     CHECK_INT(db_claim_next(d, "toy", NULL, "me", 1000, &c, &e), 1);
     CHECK_OK(db_finish(d, &c, DB_FAILED, 1, -1, "why", &e));
     db_claim_free(&c);
@@ -131,7 +131,7 @@ static void test_comparisons(db *d, const db_options *o)
     CHECK_INT(db_put_comparisons(d, "nope", "x", NULL, 0, &e), -1);
     CHECK_HAS(e.text, "not in the database");
     e.text[0] = 0;
-    /* a row with another base has that one's name and hash, and its verdict is not old */
+    /* a row with another base stores that base's name and hash, and its verdict is up to date */
     db_comparison turned = compared;
     turned.row = "base", turned.base = "A/heads=1";
     CHECK_OK(db_put_comparisons(d, "toy", second, &turned, 1, &e));
@@ -140,7 +140,7 @@ static void test_comparisons(db *d, const db_options *o)
                           " v.config_hash=p.base_hash AND v.archived=0 WHERE p.row='base' AND p.base='A/heads=1'"),
                1, 0);
     CHECK_INT(old_verdicts(o), 0);
-    /* another base: the stored verdict is out of date */
+    /* its base has changed: the stored verdict is out of date */
     CHECK_OK(db_put_comparisons(d, "toy", second, &compared, 1, &e));
     sqlite3 *q;
     sqlite3_open(o->path, &q);
@@ -218,14 +218,14 @@ static void test_trials(db *d, const db_options *o, const char *folder)
     db_options other = {.path = copy};
     db *c = db_open(&other, &e);
     CHECK_OK(db_import(c, file, NULL, &e));
-    CHECK_OK(db_import(c, file, NULL, &e)); /* twice changes nothing */
+    CHECK_OK(db_import(c, file, NULL, &e)); /* importing again changes nothing */
     db_close(c);
     check_trials(&other, "toy" DB_RECORDED);
     free(file);
     free(copy);
 }
 
-/* Four processes open an old database at once: it is copied once, whole, and no other file stays. */
+/* Four processes open an old database at once: it is copied once, completely, and no other file remains. */
 static void test_at_once(const char *path, const char *old)
 {
     char *copied = xprintf("%s.again", path), *pattern = xprintf("%s.again.version*", path), *one = NULL;
@@ -267,7 +267,7 @@ static void drop_views(sqlite3 *q)
     str_free(&drop);
 }
 
-/* A database as version 1 made it learns the new tables and keeps what it has. */
+/* A database of version 1 gets the new tables and keeps its contents. */
 static void test_older(const db_options *o)
 {
     static const char old[] =
@@ -284,7 +284,7 @@ static void test_older(const db_options *o)
         "ALTER TABLE published RENAME COLUMN col_place TO col_ord;"
         "INSERT INTO point(run_id,metric_id,step,value,t) SELECT r.id,m.id,7,0.5,1750000060.75 FROM run r, metric m "
         "LIMIT 1;"
-        /* its views were called like their experiments, whatever those were called */
+        /* version 1 made a view for each experiment, under the experiment's name */
         "UPDATE experiment SET name='runs'; CREATE VIEW runs AS SELECT 1 x; PRAGMA user_version=1";
     sqlite3 *q;
     sqlite3_open(o->path, &q);

@@ -1,4 +1,4 @@
-/* kill -9 of the writing process at random moments: the database stays whole, nothing is lost or doubled. */
+/* kill -9 of the writing process at random moments: the database stays intact, and nothing is lost or doubled. */
 #include "fixture.h"
 #include <signal.h>
 #include <sys/wait.h>
@@ -9,7 +9,7 @@ static char *folder, *path;
 static db_options options;
 static err e;
 
-/* The value that a run must record, different for each run. */
+/* The value that a run must record: different for each run. */
 static double value_of(int64_t run) { return (double)run + 0.5; }
 
 static int freeze(db *d)
@@ -42,7 +42,7 @@ static int do_run(db *d, const db_claim *c)
     return db_put_result(d, c, &r, &e) || db_finish(d, c, DB_DONE, 0, -1, NULL, &e) ? -1 : 0;
 }
 
-/* The host: everything that a rerun of the same command does. */
+/* The host: does all that repeating the command does. */
 static int host(void)
 {
     char owner[128];
@@ -74,7 +74,7 @@ static void check_whole(void)
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM pragma_foreign_key_check"), 0, 0);
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM run"), ROWS * SEEDS, 0);
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM experiment"), 1, 0);
-    /* A run that is done has all it should have, at any moment. */
+    /* A run that is marked done always has all its records. */
     CHECK_NEAR(fixture_number(path,
                               "SELECT count(*) FROM run r WHERE status='done' AND (NOT EXISTS(SELECT 1 FROM result"
                               " x WHERE x.run_id=r.id AND x.value=r.id+0.5) OR 30<>(SELECT count(*) FROM point p"
@@ -110,7 +110,7 @@ static void test_kill_hosts(rng *r)
         if (was_alive && WIFSIGNALED(status)) {
             kills++;
             e.text[0] = 0;
-            reader_close(reader_open(&options, &e));              /* any command that looks at results */
+            reader_close(reader_open(&options, &e));              /* as any command does that reads results */
             bool nothing = has_prefix(e.text, "no database at "); /* killed before the file had its first page */
             if (!nothing) CHECK_TEXT(e.text, "");
             if (!nothing && fixture_number(path, "SELECT count(*) FROM run") > 0) check_whole();
@@ -131,7 +131,7 @@ static void test_kill_hosts(rng *r)
            fixture_number(path, "SELECT count(*) FROM attempt WHERE exit_code IS NULL"));
 }
 
-/* Killed while the file is being made: the next open finishes it. */
+/* Killed while the file is being created: the next open completes it. */
 static void test_kill_creation(rng *r)
 {
     for (int i = 0; i < CREATIONS; i++) {

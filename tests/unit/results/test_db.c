@@ -1,4 +1,5 @@
-/* The life of runs: freezing, claiming, fences, finishing, queueing again; refusing files that are no such database. */
+/* The life of runs: freezing, claiming, fences, finishing, queueing again. Also the refusal of files that are not a
+ * database of ablate. */
 #include "fixture.h"
 #include "lab/results/internal.h"
 #include <sys/stat.h>
@@ -14,7 +15,7 @@ static void test_freeze_and_claim(db *d)
     size_t n;
     db_experiment_spec x = fixture_spec("toy");
     CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
-    CHECK_INT(n, 6); /* three configurations, two seeds: the repeated row has no runs of its own */
+    CHECK_INT(n, 6); /* three configurations, two seeds: the row that repeats one has no runs of its own */
     CHECK_INT(runs[0].row, 0);
     CHECK_INT(runs[1].row, 1);
     CHECK_INT(runs[2].row, 3);
@@ -32,7 +33,7 @@ static void test_freeze_and_claim(db *d)
     CHECK_INT(c.seed, 1);
     CHECK_TEXT(c.name, "base");
     CHECK_HAS(c.config_json, "\"heads\":8");
-    int64_t among[] = {runs[4].id, runs[1].id}; /* only among these, in this order */
+    int64_t among[] = {runs[4].id, runs[1].id}; /* claims only from these, in this order */
     CHECK_INT(db_claim_next(d, "toy", &(db_queue){among, LENGTH(among), 0}, "me", 100, &other, &e), 1);
     CHECK_INT(other.run, runs[4].id);
     CHECK_OK(db_finish(d, &other, DB_QUEUED, -1, -1, NULL, &e)); /* given back */
@@ -52,7 +53,7 @@ static void test_freeze_and_claim(db *d)
     CHECK_OK(db_attempt(d, &c, &p, &e));
     p = DB_PROVENANCE_UNKNOWN;
     p.tokens_second = 1234.5, p.log_path = "run.log";
-    CHECK_OK(db_attempt(d, &c, &p, &e)); /* unknown fields leave what is there */
+    CHECK_OK(db_attempt(d, &c, &p, &e)); /* fields that are unset change nothing */
     CHECK_SQL(path, "SELECT host||git_dirty||log_path||tokens_second||parameters FROM attempt WHERE run_id=1",
               "here1run.log1234.51500000");
     CHECK_SQL(path, "SELECT CAST(data AS TEXT) FROM blob JOIN attempt ON sha256=diff_sha256", "- a\n+ b\n");
@@ -81,7 +82,8 @@ static void test_freeze_and_claim(db *d)
     CHECK_SQL(path, "SELECT exit_code||ifnull(term_signal,'none') FROM attempt WHERE run_id=1", "0none");
     CHECK_SQL(path, "SELECT n||' '||PPL||' '||params_M||' '||change FROM toy WHERE \"row\"='base'", "1 4.25 1.5 ");
     CHECK_SQL(path, "SELECT n||' '||PPL FROM toy WHERE name='A/heads=8'", "1 4.25");
-    CHECK_SQL(path, "SELECT PPL_sd IS NULL FROM toy WHERE name='base'", "1"); /* one run has no deviation */
+    /* a single run has no standard deviation */
+    CHECK_SQL(path, "SELECT PPL_sd IS NULL FROM toy WHERE name='base'", "1");
     CHECK_SQL(path, "SELECT group_concat(name,' ') FROM pragma_table_info('toy')",
               "row change n PPL PPL_sd ms ms_sd params_M name");
     CHECK_SQL(path, "SELECT group_concat(\"row\"||':'||change,' ') FROM toy",
@@ -90,7 +92,7 @@ static void test_freeze_and_claim(db *d)
     free(runs);
 }
 
-/* A lease that ran out is taken over, and the first holder can write no more. */
+/* A claim whose lease has ended is taken over; its first holder can write no more. */
 static void test_fence(db *d)
 {
     db_claim old, new;
@@ -114,7 +116,7 @@ static void test_fence(db *d)
     CHECK_SQL(path, "SELECT error FROM attempt WHERE run_id=2 AND n=1",
               "its lease expired and another process took over the run");
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM point WHERE run_id=2"), 0, 0);
-    db_claim first = new; /* this owner's claim before it took the run again */
+    db_claim first = new; /* this owner's earlier claim on the run */
     first.attempt = 1;
     e.text[0] = 0;
     CHECK_INT(db_heartbeat(d, &first, 1, 2, 10, &e), -1);
@@ -125,7 +127,7 @@ static void test_fence(db *d)
     db_claim_free(&new);
 }
 
-static int64_t steps; /* SQLite's virtual machine's */
+static int64_t steps; /* steps of SQLite's virtual machine */
 static int count_step(void *none)
 {
     (void)none;
@@ -133,7 +135,7 @@ static int count_step(void *none)
     return 0;
 }
 
-/* Steps of a claim, where two hosts claim by turns all runs but a tenth, which is done. */
+/* Steps per claim: two hosts alternately claim all runs but the first tenth, which is done. */
 static double steps_of_claims(db *d, db *other, const char *name, size_t n_seeds)
 {
     db_frozen *runs;
@@ -165,7 +167,7 @@ static double steps_of_claims(db *d, db *other, const char *name, size_t n_seeds
     return (double)steps / (double)claimed;
 }
 
-/* A claim walks no list of runs: it takes the same work in a sweep of any size. */
+/* A claim does not search a list of runs: it takes equal work in a sweep of any size. */
 static void test_large_queue(db *d)
 {
     db *other = db_open(&options, &e);
@@ -173,7 +175,7 @@ static void test_large_queue(db *d)
     if (!other) return;
     double few = steps_of_claims(d, other, "few", 20), many = steps_of_claims(d, other, "many", 600);
     CHECK_NEAR(many / few, 1, 0.1);
-    /* a run that is queued again behind both cursors is claimed */
+    /* a run behind both hosts' cursors, queued again, is claimed */
     db_claim c = {0};
     int64_t ids[2] = {0, 0};
     ids[0] = (int64_t)fixture_number(
@@ -196,7 +198,7 @@ static void test_requeue_and_change(db *d)
     db_experiment_spec x = fixture_spec("toy");
     CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
     CHECK_INT(runs[0].status, DB_DONE);   /* a finished run stays done */
-    CHECK_INT(runs[1].status, DB_FAILED); /* and a failed one failed until asked for */
+    CHECK_INT(runs[1].status, DB_FAILED); /* a failed run stays failed until requested again */
     int64_t ids[6];
     for (int i = 0; i < 6; i++) ids[i] = runs[i].id;
     CHECK_OK(db_requeue(d, ids, 6, DB_RERUN_FAILED, &changed, &e));
@@ -205,15 +207,15 @@ static void test_requeue_and_change(db *d)
     CHECK_INT(db_claim_next(d, "toy", NULL, "me", 100, &c, &e), 1);
     CHECK_INT(c.run, ids[1]);
     CHECK_INT(c.attempt, 3);
-    CHECK_INT(c.generation, 0); /* it goes on from its last whole state */
+    CHECK_INT(c.generation, 0); /* continues from its last complete state */
     CHECK_OK(db_finish(d, &c, DB_KILLED, -1, 9, NULL, &e));
     db_claim_free(&c);
     free(runs);
     CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
-    CHECK_INT(runs[1].status, DB_QUEUED); /* killed ones go on by themselves */
+    CHECK_INT(runs[1].status, DB_QUEUED); /* killed runs are queued again automatically */
     free(runs);
 
-    /* Another configuration under the name "big", one seed only, and one row that cannot be run. */
+    /* "big" gets another configuration, there is one seed only, and one row cannot run. */
     db_row_spec rows[4];
     memcpy(rows, fixture_rows, sizeof rows);
     rows[3].config_hash = "h3";
@@ -234,7 +236,7 @@ static void test_requeue_and_change(db *d)
     CHECK_INT(runs[1].status, DB_QUEUED);
     CHECK_INT(runs[5].id, ids[5]);
     CHECK_OK(db_requeue(d, ids, 6, DB_RERUN_ALL, &changed, &e));
-    CHECK_INT(changed, 1); /* the one that was done */
+    CHECK_INT(changed, 1); /* only the run that was done */
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM result"), 0, 0);
     CHECK_NEAR(fixture_number(path, "SELECT count(*) FROM attempt WHERE run_id=1"), 1, 0);
     free(runs);
@@ -243,7 +245,7 @@ static void test_requeue_and_change(db *d)
 static void test_names(db *d)
 {
     static const char *const bad[][2] = {{"", "expected a name"}, {"a/b", "expected none of"}};
-    /* An experiment's view in SQL: its name is unique, and valid without quotes. */
+    /* An experiment's view in SQL gets a unique name that is valid without quotes. */
     static const char *const views[][2] = {{"run", "run_2"},
                                            {"Results", "Results_2"},
                                            {"sqlite_x", "e_sqlite_x_"},
@@ -280,7 +282,7 @@ static void test_names(db *d)
     CHECK_HAS(e.text, "not in the database");
 }
 
-/* A metric may be named like a column of the view or like another one's deviation. */
+/* A metric may have the name of one of the view's columns, or of another metric's deviation. */
 static void test_view_columns(db *d)
 {
     static const char *const metrics[] = {"n", "PPL", "ppl", "PPL_sd"};
@@ -328,7 +330,7 @@ static void test_release(db *d)
     int64_t dead = c.run;
     db_claim_free(&c);
     CHECK_INT(db_claim_next(d, "toy", NULL, owner, -1e5, &c, &e), 1);
-    /* A clock far ahead does not take a run from a process that lives. */
+    /* A process whose clock is far ahead does not take a run from a living process. */
     db_claim other = {0};
     CHECK_INT(db_claim_next(d, "toy", &(db_queue){&c.run, 1, 0}, "ahead", 100, &other, &e), 0);
     CHECK_OK(db_release_dead(d, "toy", &released, &e));
@@ -398,7 +400,7 @@ static void test_refused_files(void)
     free(other);
 }
 
-/* As a user who may not write (root may always, so the child becomes nobody). */
+/* As a user without write permission (root always has it, so the child becomes nobody). */
 static void test_read_only(void)
 {
     if (chmod(folder, 0755) || chmod(path, 0444)) CHECK(false);
@@ -437,9 +439,9 @@ static void test_migrate(db *d)
     CHECK_HAS(e.text, "it stays as it was");
     char *part = xprintf("%s.version%d.part", path, DB_VERSION + 2),
          *kept = xprintf("%s.version%d.1.bak", path, DB_VERSION);
-    CHECK(!file_exists(part)); /* no copy of what did not change */
+    CHECK(!file_exists(part)); /* no copy is made if nothing is upgraded */
     free(part);
-    part = xprintf("%s.version%d.part", path, DB_VERSION); /* left by a process killed after its upgrade */
+    part = xprintf("%s.version%d.part", path, DB_VERSION); /* a part file that a killed upgrade left behind */
     CHECK_OK(file_write(part, "copy", 4, &e));
     CHECK_OK(db_migrate(d, good, 2, &backup, &e));
     CHECK_TEXT(backup ? backup : "none", kept);

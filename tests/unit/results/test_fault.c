@@ -1,9 +1,9 @@
-/* The Nth write, sync or truncation fails, N = 1, 2, ... until none does: data reported as written is there afterwards,
- * a failed write leaves no half, and the file is whole. After SQLite's own fault loops. */
+/* The Nth write, sync or truncation fails, for N = 1, 2, ... until none does. Data reported as written must be there
+ * afterwards, a failed write leaves no half, and the file is intact. After SQLite's own fault loops. */
 #include "fixture.h"
 #include <errno.h>
 
-static long calls, fail_at; /* operations so far; the one that fails (0: none) */
+static long calls, fail_at; /* number of operations so far; the one that fails, 0: none */
 static bool readers_first;
 static bool stays_broken; /* every later one fails too, as on a full disk */
 
@@ -72,7 +72,7 @@ static int x_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, 
 static char *folder, *path;
 static db_options options;
 
-/* The calls of the scenario that reported success. */
+/* Which calls of the scenario reported success. */
 typedef struct {
     bool opened, frozen, claimed, points, result, finished;
 } told;
@@ -107,13 +107,13 @@ static void check_after(const told *t)
 {
     err e = {0};
     fail_at = 0;
-    if (readers_first) { /* a command that only reads can open whatever is left behind */
+    if (readers_first) { /* a command that only reads must be able to open it, whatever the fault left behind */
         reader *r = reader_open(&options, &e);
         if (!has_prefix(e.text, "no database at ")) CHECK_TEXT(e.text, "");
         e.text[0] = 0;
         reader_close(r);
     }
-    db *d = db_open(&options, &e); /* recovers the file, or creates it */
+    db *d = db_open(&options, &e); /* repairs or creates the file */
     CHECK_TEXT(e.text, "");
     db_close(d);
     CHECK_SQL(path, "PRAGMA integrity_check", "ok");
@@ -130,8 +130,8 @@ static void check_after(const told *t)
     if (t->result) CHECK_NEAR(fixture_number(path, "SELECT value FROM result"), 4.5, 0);
 }
 
-/* In the short suite every fifth operation, from the first, second or third on as `from` says; in `--all` every second,
- * from a drawn one on, before a release all. */
+/* Lets operations fail in turn: in the short suite every fifth, from number `from` on; in `--all` every second, from a
+ * random start; before a release every one. */
 static void loop(bool broken_disk, long from)
 {
     stays_broken = broken_disk;

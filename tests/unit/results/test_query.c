@@ -1,4 +1,4 @@
-/* SQL for people: formats, and nothing that changes anything. */
+/* Queries by users: formats, and refusal of all statements that change something. */
 #include "fixture.h"
 #include "lab/results/query.h"
 #include <sys/stat.h>
@@ -112,7 +112,7 @@ int main(void)
     db_experiment_spec x = fixture_spec("toy");
     CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
     free(runs);
-    test_formats(); /* while the writer has it open */
+    test_formats(); /* while another process has it open for writing */
     db_close(d);
     test_refused();
     test_endless();

@@ -1,4 +1,4 @@
-/* Text files in and out: published tables, exported experiments, a run as INI, statistics as bytes. */
+/* Text files: published tables, exported experiments, a run as INI, statistics as bytes. */
 #include "fixture.h"
 #include "lab/results/internal.h"
 #include <time.h>
@@ -130,8 +130,8 @@ static int export_to(db *d, const char *experiment, const char *file, size_t poi
     return rc;
 }
 
-/* A metric that is a curve in the first run and a result in the second takes its place among the results from the
- * record, not from the first run. */
+/* A metric that is a curve in the first run and a result in the second: the record keeps its order among the
+ * results. */
 static void check_order_of_metrics(db *d, const char *json)
 {
     char *path3 = path_join(folder, "recorded/third.db"), *json3 = path_join(folder, "toy3.json");
@@ -164,7 +164,7 @@ static void test_export(void)
     CHECK_OK(export_to(d, "toy", json, 100, &e));
     CHECK_INT(export_to(d, "nothing", json2, 100, &e), -1);
     CHECK_HAS(e.text, "not in the database");
-    CHECK_OK(db_import(d, json, &n, &e)); /* beside what is here; the second time there is nothing new */
+    CHECK_OK(db_import(d, json, &n, &e)); /* adds to what is here; importing again adds nothing */
     CHECK_INT(n, 3);
     CHECK_OK(db_import(d, json, &n, &e));
     CHECK_INT(n, 0);
@@ -172,7 +172,7 @@ static void test_export(void)
 
     o = (db_options){.path = other, .recorded = dir};
     e.text[0] = 0;
-    d = db_open(&o, &e); /* a new database takes the recorded runs in */
+    d = db_open(&o, &e); /* a new database imports the recorded runs */
     CHECK_TEXT(e.text, "");
     CHECK_OK(db_import(d, json, &n, &e));
     CHECK_OK(export_to(d, "toy", json2, 100, &e));
@@ -194,7 +194,7 @@ static void test_export(void)
     CHECK_SQL(other, "SELECT group_concat(recorded,'') FROM run", "111");
     db_frozen *runs;
     db_experiment_spec x = fixture_spec("toy");
-    CHECK_OK(db_freeze(d, &x, &runs, &n, &e)); /* recorded runs never count as the user's own runs */
+    CHECK_OK(db_freeze(d, &x, &runs, &n, &e)); /* recorded runs are not taken for the user's own runs */
     for (size_t i = 0; i < n; i++) CHECK_INT(runs[i].status, DB_QUEUED);
     free(runs);
     CHECK_SQL(other, "SELECT group_concat(name,' ') FROM (SELECT name FROM experiment ORDER BY name)",
@@ -204,13 +204,14 @@ static void test_export(void)
         other,
         "UPDATE experiment SET name='was' WHERE name='toy'; UPDATE experiment SET name='toy' WHERE name='toy.recorded';"
         "UPDATE experiment SET view_name=NULL; DROP VIEW toy_recorded");
-    CHECK_OK(db_freeze(d, &x, &runs, &n, &e)); /* nor in a database from when they had the experiment's own name */
+    /* nor in a database of an older version, where they had the experiment's own name */
+    CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
     for (size_t i = 0; i < n; i++) CHECK_INT(runs[i].status, DB_QUEUED);
     CHECK_SQL(other, "SELECT count(*) FROM run WHERE recorded", "0");
     free(runs);
     CHECK_OK(fixture_remove_experiment(d, other, "was", &e));
 
-    /* A damaged file is refused with its place and changes nothing. */
+    /* A damaged file is refused with line and column, and changes nothing. */
     static const char *const cuts[] = {"\"seed\":1",
                                        "\"config\":{",
                                        "\"ablate_export\":2",
@@ -331,7 +332,7 @@ static void test_ini(void)
     }
     e.text[0] = 0;
     CHECK_INT(reader_find_run(r, "base", &e),
-              reader_find_run(r, "toy/base", &e)); /* the only experiment with this row */
+              reader_find_run(r, "toy/base", &e)); /* no other experiment has this row */
     CHECK_INT(reader_find_run(r, "A/heads=1@2", &e), 5);
     CHECK_TEXT(e.text, "");
     CHECK_OK(reader_run_ini(r, 5, &out, &e));
@@ -378,7 +379,7 @@ static void test_read(void)
     CHECK_INT(n, 1);
     CHECK_INT(n ? curves[0].n : 0, 1000);
     CHECK_NEAR(n ? curves[0].points[999].value : 0, 0.01, 1e-12);
-    /* seconds since 1970, whatever the file counts from */
+    /* times are stored since 1970, whatever the file's times are relative to */
     CHECK_NEAR(n ? curves[0].points[999].t : 0, (double)time(NULL), 60);
     CHECK_OK(reader_list(r, &a, &list, &n, &e));
     CHECK_INT(n, 2);

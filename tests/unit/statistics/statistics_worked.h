@@ -1,5 +1,5 @@
-/* statistics_worked.h - numbers worked out independently of this code for the statistics of docs/statistics.md: three
- * seeds of eight sentences under each kind of score, and the formulas one by one. Printed to nine digits. */
+/* statistics_worked.h - independently computed numbers for the statistics of docs/statistics.md: three seeds of eight
+ * sentences for each kind of score, and the formulas one by one. Printed to nine digits. */
 #ifndef TEST_STATISTICS_WORKED_H
 #define TEST_STATISTICS_WORKED_H
 #include <math.h>
@@ -14,7 +14,8 @@ typedef struct {
     /* [seed][sentence][width] */
     double variant[WORKED_SEEDS * WORKED_SENTENCES * WORKED_WIDEST],
         base[WORKED_SEEDS * WORKED_SENTENCES * WORKED_WIDEST];
-    double scores1[WORKED_SEEDS], scores0[WORKED_SEEDS], influence[WORKED_SENTENCES]; /* the variant's first seed's */
+    /* influence: of the variant's first seed */
+    double scores1[WORKED_SEEDS], scores0[WORKED_SEEDS], influence[WORKED_SENTENCES];
     double d, s2_1, s2_0, v, df_welch, p_welch, msi1, msi0, u, var_d, sd_seed1, half, low, high, p;
     double margin, low90, high90, p_tost, p_permutation, superior, superior_low, superior_high;
 } worked_case;
@@ -135,7 +136,7 @@ static const worked_case worked_cases[] = {
      0.317309668,
      0.960420143},
 };
-/* D and the interval of log_PPL as a change of the perplexity */
+/* D and its interval for log_PPL, as a change of perplexity in percent */
 static const double worked_as_percent[] = {-24.1890632, -47.8469514, 10.2006169};
 
 static const struct {
@@ -248,7 +249,7 @@ static const struct {
      {0.0339539066, 0.3, 0.9, 0.0549682711, 0.1, 2.0, 0.4, 0.0269491184},
      {5.71037968, 5.71037968, 5.71037968, 5.71037968, 5.71037968, 4.0, 5.71037968, 5.71037968}},
 };
-/* row 3 of the first against row 0 */
+/* row 3 of the first example against its row 0 */
 static const struct {
     double d;
     size_t n1, n0;

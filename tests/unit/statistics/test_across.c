@@ -1,4 +1,4 @@
-/* Rows over tasks: figures that can be counted by hand, and how often the interval holds the truth. */
+/* Rows compared over several tasks: figures worked by hand, and how often the interval covers the truth. */
 #include "lab/statistics/across.h"
 #include "test.h"
 #include <math.h>
@@ -15,11 +15,12 @@ static void check_figures(void)
     static const double less[] = {1, 0.5, 0.25, 0.125};
     across_task b = {one, less, 1, 4, true};
     CHECK_NEAR(across_iqm(&b, 1, 0.05).value, 3, 1e-15);
-    /* two tasks weigh the same, whatever their runs: the middle half is half of 2 (weight 1/2) and 1/4 of 4 */
+    /* both tasks weigh the same, whatever their number of runs: the middle half has half of the 2s (weight 1/2) and a
+     * quarter of the 4s */
     static const double twos[] = {2, 2}, fours[] = {4, 4, 4, 4};
     across_task both[] = {{one, twos, 1, 2, false}, {one, fours, 1, 4, false}};
     CHECK_NEAR(across_iqm(both, 2, 0.05).value, 3, 1e-15);
-    /* the row wins 2 and ties 1 of 2 x 2 pairs on the first task, and wins all on the second */
+    /* the row wins 2 and ties 1 of 2 x 2 pairs on the first task, and wins all pairs on the second */
     static const double base[] = {3, 1}, row[] = {3, 2}, low[] = {0.5, 0.25};
     across_task pairs[] = {{base, row, 2, 2, false}, {base, low, 2, 2, true}};
     CHECK_NEAR(across_better(pairs, 2, 0.05).value, (2.5 / 4 + 1) / 2, 1e-15);
@@ -28,12 +29,12 @@ static void check_figures(void)
     CHECK_NEAR(share[0].value, 1, 1e-15);
     CHECK_NEAR(share[1].value, 0.5, 1e-15);
     CHECK_NEAR(share[2].value, 0, 1e-15);
-    /* equal runs: no width */
+    /* equal runs give an interval of width 0 */
     across_figure none = across_iqm(both, 2, 0.05);
     CHECK(none.low == none.value && none.high == none.value);
 }
 
-/* Row and base alike: how often does the interval of the IQM hold 1? */
+/* Row and base are alike: how often does the interval of the IQM cover 1? */
 static void check_calibration(int tasks, int seeds, double least, double most)
 {
     enum { TASKS = 5, SEEDS = 5 };

@@ -1,4 +1,4 @@
-/* The best of k trials, against all subsets counted one by one. */
+/* The best of k trials, compared with an enumeration of all subsets. */
 #include "lab/statistics/best_of.h"
 #include "test.h"
 #include <math.h>
@@ -28,7 +28,7 @@ static void check_subsets(const double *x, bool lower)
         qsort(best, count, sizeof *best, ascending);
         best_of got = best_of_trials(x, N, k, lower);
         CHECK_NEAR(got.mean, sum / (double)count, 1e-12);
-        /* at most a fortieth of the subsets lies beyond each limit, and no limit nearer would do */
+        /* at most 1/40 of the subsets lies beyond each limit, and a tighter limit would not do */
         size_t under = 0, over = 0, at_low = 0, at_high = 0;
         for (size_t i = 0; i < count; i++)
             under += best[i]<got.low, over += best[i]> got.high, at_low += best[i] == got.low,

@@ -1,10 +1,10 @@
-/* Do the tests keep their promises? Simulated scores with the variances of recorded runs: comparisons of a row with
- * itself (A/A) are rejected as often as they may be, intervals cover, planted differences are found as often as
- * planning says.
+/* Do the tests keep their promises? Simulated scores with the variances of recorded runs. Comparisons of a row with
+ * itself (A/A) are rejected as often as allowed, intervals cover, planted differences are found as often as planning
+ * says.
  *
- * Seeds and sentences as in the runs: a seed's score varies by sd_seed; each model meets each sentence with a deviation
- * of its own (11.3 BLEU over 1,000 sentences: here 100 sentences with a tenth of that variance); and two designs may
- * differ by sentence. ABLATE_TEST_LONG simulates several times as much, over more scenes. */
+ * A seed's score varies by sd_seed. Each model deviates on each sentence: the recorded 11.3 BLEU over 1,000 sentences
+ * become 100 sentences with a tenth of that variance. Two designs may also differ by sentence. ABLATE_TEST_LONG
+ * simulates several times as much, over more scenes. */
 #include "test.h"
 #include "base/distribution.h"
 #include "lab/statistics/design.h"
@@ -20,7 +20,7 @@ static const double model_by_sentence = 11.3 * 0.316227766; /* sqrt(100 / 1000) 
 typedef struct {
     const char *name;
     double sd_row, sd_base;    /* over seeds */
-    double design_by_sentence; /* sd over sentences of the difference of the designs, for 100 sentences */
+    double design_by_sentence; /* standard deviation over sentences of the designs' difference, for 100 sentences */
 } scene;
 
 static const scene scenes[] = {{"alike", 0.4, 0.4, 0},
@@ -30,7 +30,7 @@ static const scene scenes[] = {{"alike", 0.4, 0.4, 0},
 
 static bool whole(void) { return test_long(); }
 
-/* One row: n seeds with mean `mean`; shift: [SENTENCES] what its design does to each sentence, or NULL. */
+/* Makes a row of n seeds with mean `mean`; shift [SENTENCES] or NULL: its design's effect on each sentence. */
 static arm simulate(rng *r, size_t n, double mean, double sd, const double *shift)
 {
     static double z[MOST_SEEDS * SENTENCES];
@@ -80,7 +80,7 @@ static void check_alike(const scene *x, size_t n, size_t trials, rng *r)
     CHECK((double)strictly / (double)trials <= 0.0025 + fmax(0.0015, allowed(0.0025, trials)));
 }
 
-/* A planted difference is found about as often as power_of says, from the true standard deviations. */
+/* A planted difference is found about as often as power_of computes from the true standard deviations. */
 static void check_planted(size_t n, double effect, size_t trials, rng *r)
 {
     const scene *x = &scenes[0];
@@ -100,7 +100,7 @@ static void check_planted(size_t n, double effect, size_t trials, rng *r)
 
 /* ---- tables ---- */
 
-/* Seeds only: `rows` rows and base, last, whose standard deviation over seeds is `base_sd` times the rows'. */
+/* Makes scores by seed: `rows` rows and, as last, base, whose standard deviation is `base_sd` times the rows'. */
 static void simulate_table(rng *r, size_t n, size_t rows, double base_sd, double effect, arm *out, shared_prior *prior)
 {
     double s2[ROWS], df[ROWS], scores[MOST_SEEDS];
@@ -113,7 +113,7 @@ static void simulate_table(rng *r, size_t n, size_t rows, double base_sd, double
     for (size_t i = 0; i < rows; i++) out[i].s2 = s2[i], out[i].df = df[i];
 }
 
-/* Rows that are all like base: how often does Holm over shared variances find any? */
+/* All rows equal base: how often does Holm with shared variances reject any? */
 static void check_family(size_t n, size_t rows, double base_sd, size_t tables, rng *r)
 {
     size_t any = 0;
@@ -134,7 +134,7 @@ static void check_family(size_t n, size_t rows, double base_sd, size_t tables, r
     CHECK(share <= 0.055);
 }
 
-/* Where a table says that a difference is found four times in five, it is. rows 1: nothing is shared. */
+/* A difference that the table calls detectable is found four times in five. rows = 1: variances are not shared. */
 static void check_detectable(size_t n, size_t rows, double level, size_t tables, rng *r)
 {
     arm row = arm_planned(n, 1), base = row;
@@ -150,7 +150,7 @@ static void check_detectable(size_t n, size_t rows, double level, size_t tables,
     }
     double share = (double)found / (double)(tables * rows);
     printf("%zu rows, n %zu, level %.4f: %.2f is found %.1f %%, 80 %% promised\n", rows, n, level, effect, 100 * share);
-    /* three seeds at Holm's first step: the prior is estimated, planning takes it as known */
+    /* with three seeds at Holm's first step planning is too optimistic: it takes the estimated prior as known */
     CHECK(share >= (n < 5 && level < 0.05 ? 0.76 : 0.78) && share <= 0.84);
 }
 
@@ -176,8 +176,8 @@ enum { DOCUMENTS = 25, PAIRS = 205 };
 
 static size_t length_of(size_t document) { return 1 + document * 7 % 15; } /* 1 to 15 sentences */
 
-/* One row of five seeds: a sentence's score is 0.5, moved by its seed, its document (by_document: what the design does
- * there) and the model. counts: statistics are summed by document; NULL: they are not. */
+/* Makes a row of five seeds. A sentence's score is 0.5 plus effects of its seed, its document (by_document: the
+ * design's effect there) and the model. counts: sums statistics by document; NULL: does not. */
 static arm simulate_documents(rng *r, const double by_seed[5], const double *by_document, const char *counts)
 {
     static double z[5 * PAIRS];
@@ -198,7 +198,7 @@ static arm simulate_documents(rng *r, const double by_seed[5], const double *by_
     return a;
 }
 
-/* Compares two designs that differ from document to document, but not on average. */
+/* Compares two designs that differ by document, but not on average. */
 static difference compare_documents(rng *r, const double by_seed[10], const char *counts)
 {
     double by_document[DOCUMENTS];
@@ -211,8 +211,8 @@ static difference compare_documents(rng *r, const double by_seed[10], const char
     return d;
 }
 
-/* A/A: the shares of comparisons that find a difference, and of models whose effects on two disjoint sets of documents
- * lie further apart than the sets' parts of the variance allow. */
+/* A/A: returns the share of comparisons that find a difference, and the share of models whose effects on two disjoint
+ * sets of documents differ more than the variance over documents allows. */
 static void check_documents(bool summed, size_t trials, rng *r, double *rejected, double *apart)
 {
     size_t different = 0, disjoint = 0;
@@ -232,7 +232,7 @@ static void check_documents(bool summed, size_t trials, rng *r, double *rejected
            DOCUMENTS, summed ? "documents" : "sentences", 100 * *rejected, 100 * *apart);
 }
 
-/* Looks at 3, 5, 10, 20 seeds with the repeated p: how often is a row like base ever rejected? */
+/* Looks at 3, 5, 10 and 20 seeds with the repeated p: how often is a row that equals base ever rejected? */
 static void check_sequential(size_t trials, rng *r, double effect, double *rejected, double *seeds)
 {
     size_t count = 0, used = 0;

@@ -1,5 +1,5 @@
-/* The variance that choosing a searched setting adds to a row's mean: equals the closed form for two candidates; and
- * two rows tuned alike, each by its own search, are called different no more often than allowed. ABLATE_TEST_LONG
+/* The variance that the choice of a searched setting adds to a row's mean equals the closed form for two candidates;
+ * and two rows tuned alike, each by its own search, are called different no more often than allowed. ABLATE_TEST_LONG
  * simulates every second search, ABLATE_TEST_WHOLE all, and more of each. */
 #include "lab/statistics/choice.h"
 #include "base/distribution.h"
@@ -20,8 +20,8 @@ static void check_two(double behind, double sd)
 
 typedef struct {
     size_t candidates, seeds;
-    double spread; /* the candidates' true values', in standard deviations over seeds */
-    bool curve;    /* they lie on a parabola, else each by chance */
+    double spread; /* spread of the candidates' true values, in standard deviations over seeds */
+    bool curve;    /* the true values lie on a parabola, else they are random */
 } scene;
 
 static void candidates_of(const scene *x, rng *r, double *truth)
@@ -31,7 +31,7 @@ static void candidates_of(const scene *x, rng *r, double *truth)
         truth[k] = x->spread * (x->curve ? ((double)k - at) * ((double)k - at) : fabs(rng_normal(r)));
 }
 
-/* A search with one run per candidate, then fresh seeds of the chosen one. */
+/* Simulates a search with one run per candidate, then new seeds of the chosen one. */
 static arm tuned(const scene *x, const double *truth, rng *r)
 {
     double trial[MOST_CANDIDATES], scores[MOST_SEEDS];
@@ -48,7 +48,8 @@ static arm tuned(const scene *x, const double *truth, rng *r)
     return a;
 }
 
-/* The largest shares of all scenes: at 5 %, at Holm's first step over eight rows, and without the choice. */
+/* Largest shares of false differences over all scenes: at 5 %, at Holm's first step over eight rows, and at 5 % without
+ * the variance of the choice. */
 typedef struct {
     double at_5, at_holm, without;
 } worst;
@@ -86,7 +87,7 @@ typedef struct {
     const double *losses[SIZES];
 } searched;
 
-/* Draws losses by one law for every row; each size's rate is searched anew. */
+/* Draws losses from one law for every row; the rate is searched anew at each size. */
 static void search_sizes(double spread, double truth[SIZES][MOST_CANDIDATES], size_t candidates, rng *r, searched *out)
 {
     for (size_t i = 0; i < SIZES; i++) {
@@ -160,6 +161,6 @@ int main(void)
         for (size_t candidates = 3; candidates <= MOST_CANDIDATES; candidates += 2)
             if (test_long() || (candidates == 3 && i % 2 == 0 && i <= 4))
                 check_sizes_alike(spreads[i], candidates, trials, &r, &over_sizes);
-    CHECK(over_sizes.without > 0.03); /* more that differ without the part of the choice */
+    CHECK(over_sizes.without > 0.03); /* without the variance of the choice, more differ than allowed */
     return test_end();
 }

@@ -1,4 +1,4 @@
-/* The statistics over seeds and sentences against numbers worked out independently (statistics_worked.h). */
+/* The statistics over seeds and sentences equal independently computed numbers (statistics_worked.h). */
 #include "test.h"
 #include "text/metric/documents.h"
 #include "lab/statistics/design.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Equal to nine printed digits. */
+/* Equality to the nine printed digits. */
 #define CHECK_PRINTED(found, printed) CHECK_NEAR(found, printed, 6e-9 * fmax(fabs((double)(printed)), 1e-3))
 
 static double score(const worked_case *c, const double *rows, double *z)
@@ -100,7 +100,7 @@ static void check_formulas(void)
     CHECK_PRINTED(one.half, worked_one_seed.half);
 }
 
-/* The figures of tests/oracle/planning.py, which integrates with scipy's densities. */
+/* Equals the figures of tests/oracle/planning.py, which integrates with scipy's densities. */
 static void check_planning(void)
 {
     for (size_t i = 0; i < LENGTH(worked_detectable); i++) {
@@ -172,7 +172,7 @@ static void check_sharing(void)
     }
 }
 
-/* A sum of rows with weights 1 and -1 is a comparison; one of four rows has a quarter of the variance. */
+/* A contrast with weights 1 and -1 is a comparison; one over four rows has a quarter of the variance. */
 static void check_contrast(void)
 {
     const worked_case *c = &worked_cases[0];
@@ -195,7 +195,7 @@ static void check_contrast(void)
     for (size_t i = 0; i < 4; i++) arm_free(&rows[i]);
 }
 
-/* Losses that are a power law exactly, then with noise. */
+/* Losses that follow a power law exactly, then with noise. */
 static void check_scale(void)
 {
     enum { SIZES = 5, RUNS = 4 };
@@ -213,7 +213,7 @@ static void check_scale(void)
                  single = {SIZES, sizes, one, of, NULL, NULL}, few = {2, sizes, runs, of, NULL, NULL};
     scale_fit f = scale_fitted(&row, &base, 1);
     CHECK_NEAR(f.exponent, 0.2, 1e-12);
-    CHECK_NEAR(f.speedup, 2, 1e-9); /* half as many parameters for the same loss */
+    CHECK_NEAR(f.speedup, 2, 1e-9); /* the row needs half as many parameters for the same loss */
     CHECK_NEAR(f.low, 0.2, 1e-12);
     CHECK_NEAR(f.speedup_high, 2, 1e-9);
     CHECK(isnan(scale_fitted(&few, NULL, 1).exponent));
@@ -230,8 +230,8 @@ static void check_scale(void)
     CHECK(covered >= 80 && covered_single >= 80); /* a bootstrap of few points covers less than 95 % */
 }
 
-/* Two designs whose difference goes linearly with the logarithm of the size: intervals hold, and the largest size is
- * foretold by the others. Golden numbers by least squares in scipy (tests/oracle/scale_golden.py). */
+/* The difference of two designs is linear in the logarithm of the size: intervals cover, and smaller sizes predict the
+ * largest. Golden numbers: least squares in scipy (tests/oracle/scale_golden.py). */
 static void check_scale_difference(void)
 {
     enum { SIZES = 5, RUNS = 3 };
@@ -289,8 +289,8 @@ static void check_scale_difference(void)
               0);
 }
 
-/* Two equal designs whose spread over seeds differs 20-fold between sizes, as in scale-translation: at most 6 % differ
- * at each size, in trend, and from what the smaller sizes predict. */
+/* Two equal designs whose spread over seeds differs 20-fold between sizes, as in scale-translation: at most 6 % are
+ * called different at each size, in trend, and in the prediction from smaller sizes. */
 static void check_scale_level(size_t seeds, size_t tries)
 {
     enum { SIZES = 6, MOST = 5 };
@@ -321,7 +321,7 @@ static void check_scale_level(size_t seeds, size_t tries)
            100 * differ[0] / (double)tries, 100 * slopes / (double)tries, 100 * outside / (double)tries);
 }
 
-/* Checks the formulas at their edges. */
+/* Checks the formulas in extreme cases. */
 static void check_edges(void)
 {
     const double one[] = {3}, equal[] = {4, 4, 4}, lower[] = {3, 3, 3}, broken_run[] = {5, NAN};
@@ -335,14 +335,16 @@ static void check_edges(void)
     CHECK(isnan(d.mean) && isnan(c.s2) && isnan(predict_one(&c, 2).p));
     CHECK_NEAR(howe_p(2, 0, 4, 1, 0), 2 * normal_tail(2), 1e-15); /* only the sentences vary */
     CHECK_INT(seeds_needed(0.1, 0.5, 0.5, 0.064, 0.05, 0.8), 0);
-    superiority s = superiority_of(broken_run, 2, one, 1, -1); /* lower is better: 5 loses, and a diverged run loses */
+    /* lower is better: 5 loses, and so does a diverged run */
+    superiority s = superiority_of(broken_run, 2, one, 1, -1);
     CHECK_NEAR(s.theta, 0, 0);
     CHECK_NEAR(superiority_of(broken_run, 2, broken_run, 2, 1).theta, 0.5, 0);
     double s2[] = {0.2, 0, NAN}, df[] = {2, 2, 0};
-    shared_prior prior = share_variances(s2, df, 3, 0, NULL, NULL); /* one row has nobody to share with */
+    /* a single row shares its variance with no other */
+    shared_prior prior = share_variances(s2, df, 3, 0, NULL, NULL);
     CHECK_NEAR(s2[0], 0.2, 0);
     CHECK(isinf(prior.pool_df) && isnan(s2[2]));
-    /* sentences of one document: the values of the sums are those of documents */
+    /* sentences of one document: influence values of their sums are the document's */
     const double rows[] = {1, 2, 5, 5, 3, 4, 0, 3};
     double sums[4], z[2];
     CHECK_INT(documents_sum("2 2", rows, 4, 2, sums), 2);
@@ -354,7 +356,7 @@ static void check_edges(void)
     CHECK_NEAR(influence_ratio(sums, 2, NULL, z), 100 * 9. / 14, 1e-12);
     CHECK_NEAR(z[0] + z[1], 0, 1e-12);
     CHECK_NEAR(z[0], 100 * 2 * (6 - 9. / 14 * 7) / 14, 1e-12);
-    /* BLEU without a match of 4 words: the other orders still count, and the sum is 0 */
+    /* BLEU without any match of 4 words: the other orders still count, and the influences sum to 0 */
     const double bleu[] = {5, 6, 4, 2, 1, 0, 5, 4, 3, 2, 7, 6, 5, 3, 2, 0, 7, 6, 5, 4};
     influence_bleu(bleu, 2, NULL, z);
     CHECK_NEAR(z[0] + z[1], 0, 1e-12);

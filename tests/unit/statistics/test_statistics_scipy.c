@@ -1,4 +1,4 @@
-/* The statistics of core/text/metric against scipy and statsmodels: statistics_scipy.tsv, written by
+/* The statistics of core/text/metric equal those of scipy and statsmodels: statistics_scipy.tsv, written by
  * tests/oracle/statistics.py. */
 #include "test.h"
 #include "lab/statistics/choice.h"
@@ -12,7 +12,7 @@ enum { MOST_FIELDS = 8, MOST_VALUES = 64 };
 
 typedef struct {
     size_t n[MOST_FIELDS];
-    double v[MOST_FIELDS][MOST_VALUES]; /* the fields after the name; a field is one number or a list */
+    double v[MOST_FIELDS][MOST_VALUES]; /* a line's fields behind the name; each is a number or a list */
 } fields;
 
 static fields read_line(char *line)
@@ -41,7 +41,7 @@ static difference compare(const fields *f)
     return design_compare(&a, &b, INFINITY);
 }
 
-/* Welch's df is capped at twice those of the smaller side: then scipy's p is smaller. */
+/* Welch's df is capped at twice those of the smaller side: where the cap holds, scipy's p is smaller. */
 static void check_welch(const fields *f)
 {
     difference x = compare(f);
@@ -91,7 +91,7 @@ static void check_line(const char *name, const fields *f)
     } else if (!strcmp(name, "howe")) {
         CHECK_RELATIVE(howe_p(a[0], b[0], c[0], d[0], f->v[4][0]), f->v[5][0], 1e-9);
     } else if (!strcmp(name, "power")) {
-        /* two quantiles added, not the noncentral t */
+        /* the program adds two quantiles instead of using the noncentral t */
         CHECK_NEAR(power_of(b[0], 1, 1, (size_t)a[0], (size_t)a[0], 0, 0.05), c[0], 0.05);
     } else {
         printf("found \"%s\", which no check knows\n", name);

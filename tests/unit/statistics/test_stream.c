@@ -1,4 +1,5 @@
-/* Rows without a fixed end: levels by hand, and simulated streams of rows that share one base. */
+/* Rows that arrive one by one without a fixed end: levels computed by hand, and simulated streams of rows that share
+ * one base. */
 #include "test.h"
 #include "lab/statistics/design.h"
 #include "lab/statistics/stream.h"
@@ -11,18 +12,19 @@ static void check_levels(void)
     double p[4] = {0.02, NAN, 0.007, 0.004}, levels[4];
     stream_levels(p, 4, 0.05, levels);
     CHECK_NEAR(levels[0], 0.0218745085, 1e-9);
-    CHECK_NEAR(levels[1], 2 * 0.0072158967, 1e-9); /* one rejection before it; not known itself */
+    CHECK_NEAR(levels[1], 2 * 0.0072158967, 1e-9); /* after one rejection; the row's own p is unknown */
     CHECK_NEAR(levels[2], 2 * 0.0037717621, 1e-9);
     CHECK_NEAR(levels[3], 3 * 0.0023803582, 1e-9);
     double sum = 0, many[1000], none[1000];
     for (size_t t = 0; t < 1000; t++) none[t] = 1;
     stream_levels(none, 1000, 0.05, many);
     for (size_t t = 0; t < 1000; t++) sum += many[t];
-    CHECK_NEAR(sum + 0.05 / 2.28576566568 * pow(1000.5, -0.6) / 0.6, 0.05, 1e-6); /* with the rest by an integral */
+    /* the sum of the first 1,000 levels and an integral for the rest */
+    CHECK_NEAR(sum + 0.05 / 2.28576566568 * pow(1000.5, -0.6) / 0.6, 0.05, 1e-6);
 }
 
-/* Streams of ROWS rows with n seeds; every `each`-th row truly differs by `effect`, for each 0 none. Returns the mean
- * share of false rejections among all; *found: the share of true ones that are found. */
+/* Simulates streams of ROWS rows with n seeds, of which every `each`-th truly differs by `effect` (0: none does).
+ * Returns the mean share of false rejections among all; *found: the share of true differences that are found. */
 static double simulate(rng *r, size_t n, size_t each, double effect, size_t streams, double *found)
 {
     double false_share = 0;

@@ -1,11 +1,12 @@
-/* Weights from pronouns to antecedents: words as rows, for every kind of vocabulary, and sums over them. */
+/* Attention weights from pronouns to antecedents: which rows are a word's tokens, for every kind of vocabulary, and
+ * sums of weights over them. */
 #include "test.h"
 #include "lab/study/anaphora.h"
 
 static const char *const text[] = {"the woman says she sleeps", "the man sees the dog because he sleeps",
                                    "she sees the sleeping woman", "he says the man is the man"};
 
-/* The words' rows as "0-2 2-3", after checking that their tokens spell the line. */
+/* Returns the words' rows as "0-2 2-3", after checking that their tokens spell the line. */
 static const char *rows_of(const vocab *v, const char *line, size_t first, size_t n_words)
 {
     static char out[256];
@@ -42,16 +43,16 @@ static void test_rows(void)
     vocab *words = trained(TOKENS_WORDS, 0), *chars = trained(TOKENS_CHAR, 0), *pieces = trained(TOKENS_BPE, 32);
     CHECK_TEXT(rows_of(words, "he sees the dog", 0, 4), "0-1 1-2 2-3 3-4");
     CHECK_TEXT(rows_of(words, "he sees the dog", 1, 4), "1-2 2-3 3-4 4-5");
-    CHECK_TEXT(rows_of(words, "he sees the dog", 0, 3), "no");       /* one word more */
+    CHECK_TEXT(rows_of(words, "he sees the dog", 0, 3), "no");       /* one word more than the line has */
     CHECK_TEXT(rows_of(words, "he sees the dog", 0, 5), "no");       /* one fewer */
-    CHECK_TEXT(rows_of(words, "he  sees", 0, 2), "no");              /* a word that is empty */
+    CHECK_TEXT(rows_of(words, "he  sees", 0, 2), "no");              /* an empty word */
     CHECK_TEXT(rows_of(chars, "he is", 1, 2), "1-3 4-6");            /* the blank belongs to no word */
     const char *found = rows_of(pieces, "she sees the woman", 0, 4); /* the pieces of each row spell its word */
     CHECK_THAT(strlen(found) > 2, "pieces: found '%s', expected rows", found);
     id_list other = {0};
     row_span rows[2];
     CHECK_INT(vocab_encode(words, "he says", &other, NULL), 0);
-    CHECK(!anaphora_rows(words, "he is", other.id, other.n, 0, rows, 2)); /* the tokens of another line */
+    CHECK(!anaphora_rows(words, "he is", other.id, other.n, 0, rows, 2)); /* tokens of another line */
     id_list_free(&other);
     vocab_free(words), vocab_free(chars), vocab_free(pieces);
 }

@@ -1,4 +1,4 @@
-/* The n-grams of tokens, in order and in the buckets of FNV-1a (computed by another program). */
+/* The n-grams of tokens, in order, and their buckets by FNV-1a (computed by another program). */
 #include "test.h"
 #include "text/tokens/ngrams.h"
 
@@ -7,7 +7,7 @@ int main(void)
     static const char *const lines[] = {"dog dog dog n\xc3\xa9 n\xc3\xa9 a"};
     static const int32_t buckets[] = {845, 342, 387, 492, 817, 517,
                                       635, 263, 616,               /* <d <do <dog do dog dog> og og> g> */
-                                      655, 143, 939, 285, 97,  13, /* n\xe9: characters, not bytes */
+                                      655, 143, 939, 285, 97,  13, /* n\xe9: n-grams are of characters, not of bytes */
                                       750, 600, 806};
     static const int32_t of[] = {9, 6, 3}; /* n-grams per token */
     err e = {0};

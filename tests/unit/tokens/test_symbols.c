@@ -1,4 +1,4 @@
-/* Vocabularies with symbols: words that are one token whole, in the middle of subwords. */
+/* Vocabularies with symbols: such words are one token each, between words split into subwords. */
 #include "test.h"
 #include "text/tokens/vocab.h"
 #include <stdlib.h>
@@ -8,7 +8,7 @@ static const char *const symbols[] = {"(S", ")S", "(SBAR", ")SBAR", "(NP", ")NP"
 enum { SYMBOLS = 10, N = 400 };
 static char *lines[N];
 
-/* Nested symbols around made-up words; the last pairs are rare. */
+/* Makes lines with nested symbols around made-up words; the last pairs of characters are rare. */
 static void make_lines(void)
 {
     static const char *const parts[] = {"bar", "ti", "no", "mel", "quo", "s", "er"};
@@ -34,7 +34,7 @@ static void check_encoding(const vocab *v, const char *line)
     CHECK_INT(vocab_encode(v, line, &whole, &e), 0);
     vocab_decode(v, whole.id, whole.n, &back);
     CHECK_TEXT(str_text(&back), line);
-    /* Word by word the same tokens: a symbol is one, and no token reaches over a blank. */
+    /* Word by word the tokens are the same: a symbol is one token, and no token contains a blank. */
     char *copy = xstrdup(line), *rest = copy;
     for (char *w; (w = strtok_r(NULL, " ", &rest));) {
         int64_t from = part.n;
@@ -71,7 +71,7 @@ static void check_kind(vocab_kind kind, int64_t size)
     str_free(&bytes);
 }
 
-/* Symbols are part of what a cached vocabulary is made from. */
+/* The cache of vocabularies depends on the symbols. */
 static void check_cache(void)
 {
     char dir[] = "/tmp/ablate-symbols-XXXXXX";

@@ -1,4 +1,4 @@
-/* test_vocab.c - every kind of vocabulary: round trips, determinism, bytes and back, refusals, the cache. */
+/* test_vocab.c - every kind of vocabulary: round trips, determinism, stored bytes, refusals, the cache. */
 #include "text/tokens/vocab.h"
 #include "test.h"
 #include <sys/wait.h>
@@ -72,13 +72,13 @@ static void test_specials(void)
         for (int i = 0; i < VOCAB_SPECIALS; i++) CHECK_TEXT(vocab_token(v, i), names[i]);
         CHECK_TEXT(vocab_token(v, -1), "<unk>");
         CHECK_TEXT(vocab_token(v, (int32_t)vocab_size(v)), "<unk>");
-        /* The text "</s>" is text. */
+        /* "</s>" in a text is not the end token. */
         id_list ids = {0};
         err e = {{0}};
         CHECK_INT(vocab_encode(v, "</s> <pad>", &ids, &e), 0);
         for (int64_t i = 0; i < ids.n; i++) CHECK(ids.id[i] == VOCAB_UNK || ids.id[i] >= VOCAB_SPECIALS);
         id_list_free(&ids);
-        /* Decoding stops at the end token and says nothing for <s> and <pad>. */
+        /* Decoding stops at the end token and prints nothing for <s> and <pad>. */
         CHECK_INT(vocab_encode(v, "the cat", &ids, &e), 0);
         int32_t with[64] = {VOCAB_BOS, VOCAB_PAD};
         int64_t n = 2;
@@ -160,7 +160,7 @@ static void test_bytes(void)
         CHECK(a.n == c.n && !memcmp(a.s, c.s, a.n));
         vocab_free(back);
 
-        /* Any cut and any changed byte is refused with a message. */
+        /* Cut anywhere, or with any byte changed, it is refused with a message. */
         for (size_t n = 0; n < a.n; n += 1 + n / 3) {
             e.text[0] = 0;
             CHECK(!vocab_read(a.s, n, &e));
@@ -219,7 +219,7 @@ static void test_refusals(void)
         CHECK_TEXT(e.text, "");
         CHECK_INT(v ? vocab_size(v) : 0, most);
         vocab_free(v);
-        /* ... and so does the least */
+        /* ... and so does the least possible one */
         e.text[0] = 0;
         CHECK(!vocab_train(k, 10, false, corpus, N, &e));
         at = strstr(e.text, "set vocab_size = ");
@@ -242,7 +242,7 @@ static void test_refusals(void)
     vocab_free(v);
 }
 
-/* SentencePiece's own two characters, as vocab.h says. */
+/* The two characters that SentencePiece uses itself are handled as vocab.h says. */
 static void test_marks(void)
 {
     static const char *const blocks[] = {"a \xe2\x96\x85 b", "\xe2\x96\x85"};
@@ -285,7 +285,7 @@ static void test_huge_line(void)
     const char *const lines[] = {line.s, corpus[0]};
     err e = {{0}};
     vocab *v = vocab_train(TOKENS_BPE, 40, false, lines, 2,
-                           &e); /* "river" stands only in the huge line: it must not be skipped */
+                           &e); /* only the huge line contains "river", so that line must not be skipped */
     CHECK_TEXT(e.text, "");
     check_round_trip(v, "a river", "a river");
     vocab_free(v);
@@ -328,7 +328,8 @@ static void test_cache(void)
 
     err e = {{0}};
     vocab *v =
-        vocab_with_symbols(inner, TOKENS_BPE, 70, false, NULL, 0, corpus, N - 1, &e); /* other lines, another file */
+        /* other lines give another cache file */
+        vocab_with_symbols(inner, TOKENS_BPE, 70, false, NULL, 0, corpus, N - 1, &e);
     CHECK_INT(vocab_files(inner), 2);
     vocab_free(v);
     v = vocab_with_symbols(inner, TOKENS_UNIGRAM, 70, false, NULL, 0, corpus, N, &e);
@@ -346,7 +347,8 @@ static void test_cache(void)
     char *spoil =
         xprintf("for f in %s/*.vocab; do printf x | dd of=$f bs=1 seek=200 conv=notrunc 2>/dev/null; done", inner);
     CHECK_INT(system(spoil), 0);
-    v = vocab_with_symbols(inner, TOKENS_BPE, 70, false, NULL, 0, corpus, N, &e); /* damaged: built again */
+    /* a damaged cache file is built again */
+    v = vocab_with_symbols(inner, TOKENS_BPE, 70, false, NULL, 0, corpus, N, &e);
     CHECK_TEXT(e.text, "");
     for (int i = 0; i < N; i++) check_round_trip(v, corpus[i], corpus[i]);
     vocab_free(v);
@@ -358,7 +360,7 @@ static void test_cache(void)
     log_to(stderr, LOG_INFO);
 }
 
-/* Every line of a real corpus comes back as it was. */
+/* Encoding and decoding gives back every line of a real corpus. */
 static void test_corpus(const char *name, vocab_kind kind, int64_t size)
 {
     const char *data = test_data();

@@ -1,4 +1,4 @@
-/* golden.h - reads tests/oracle/golden (format: the README there) and makes the model and batch that they describe. */
+/* golden.h - reads tests/oracle/golden (format: the README there) and makes the models and batches described there. */
 #ifndef ABLATE_GOLDEN_H
 #define ABLATE_GOLDEN_H
 #include "tensor/cpu/cpu.h"
@@ -38,7 +38,7 @@ static inline void golden_free(golden *g)
     str_free(&g->text);
 }
 
-/* The next line from *at on that begins with these words (second may be NULL), or NULL. */
+/* Returns the next line from *at on that begins with these words (the second may be NULL), or NULL. */
 static inline const golden_line *golden_find(const golden *g, size_t *at, const char *first, const char *second)
 {
     for (; *at < g->n; (*at)++) {
@@ -74,7 +74,7 @@ static inline double hashed(uint64_t p, uint64_t j)
     return (double)(splitmix64(p * 1000003 + j) >> 40) / 8388608.0 - 1;
 }
 
-/* The settings of a golden file as the run's keys. */
+/* Converts the settings of a golden file to a run's settings. */
 static inline void golden_settings(const golden *g, settings *set, arena *a)
 {
     static const char *const keys[] = {"d_model", "d_ff", "heads", "d_k", "d_v", "layers", "label_smoothing", "warmup"};
@@ -117,7 +117,7 @@ static inline void golden_weights(const golden *g, model *m)
     m->params.version++;
 }
 
-/* The batch, packed, rows rounded up to `round`. */
+/* The packed batch; its numbers of rows are rounded up to multiples of `round`. */
 typedef struct {
     int32_t src[256], src_pos[256], src_off[32], in[256], out[256], pos[256], off[32];
     int64_t example[32];

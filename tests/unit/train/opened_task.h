@@ -1,4 +1,4 @@
-/* opened_task.h - for the tests of tasks that generate their examples: a task opened with settings from one line. */
+/* opened_task.h - for tests of tasks that generate their examples: opens a task with settings given as text. */
 #ifndef ABLATE_TEST_OPENED_TASK_H
 #define ABLATE_TEST_OPENED_TASK_H
 #include "network/settings/config.h"
@@ -11,7 +11,7 @@ typedef struct {
     arena memory;
 } opened;
 
-/* settings_text: "kind=mqar length=32". Returns what the task's open returned, with its message. */
+/* Opens a task with settings_text "kind=mqar length=32". Returns what the task's open returns, and its message. */
 static inline int open_with(opened *o, const char *task, const char *settings_text, char *message, size_t n_message)
 {
     err e = {0};
@@ -37,7 +37,7 @@ static inline void close_opened(opened *o)
     arena_free(&o->memory);
 }
 
-/* The numbers of a line; a word that is none, such as AB_NO_LABEL, "+" and "=", is -1. */
+/* Reads the numbers of a line; words that are none, such as AB_NO_LABEL, "+" and "=", give -1. */
 static inline int64_t numbers(const char *line, int32_t *out)
 {
     int64_t n = 0;

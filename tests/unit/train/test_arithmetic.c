@@ -1,5 +1,5 @@
-/* The task arithmetic: its lines are read back and every sum is computed again; training and test share no pair of the
- * table; scores count answers that are right as a whole. */
+/* The task arithmetic: its lines are read back and every sum is computed again; training and test share no pair of
+ * numbers; an answer counts as right only as a whole. */
 #include "opened_task.h"
 
 enum { MOST = 64, P = 113 };
@@ -30,7 +30,8 @@ static void test_addition(int digits, bool reversed)
             CHECK_INT(n, 3 * digits + 2);
             CHECK_INT(numbers(x.tgt, label), n);
             for (int64_t k = 0; k < asked; k++) CHECK_INT(label[k], -1);
-            for (int64_t k = asked; k + 1 < n; k++) CHECK_INT(in[k + 1], label[k]); /* an answer is the next input */
+            /* the input after a label is that label */
+            for (int64_t k = asked; k + 1 < n; k++) CHECK_INT(in[k + 1], label[k]);
             int64_t a = value_of(in, digits, false), b = value_of(in + digits + 1, digits, false);
             CHECK_INT(value_of(label + asked, digits + 1, reversed), a + b);
             shorter[s] += a < limit / 10 && b < limit / 10;

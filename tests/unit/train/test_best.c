@@ -1,4 +1,4 @@
-/* The weights that give a run's result: on ten training examples dev perplexity falls, then rises, and by default the
+/* Which weights give a run's result: with ten training examples dev perplexity falls, then rises, and by default the
  * run reports the step where it was lowest. */
 #include "tensor/cpu/cpu.h"
 #include "test.h"
@@ -14,8 +14,8 @@ static const char *const small[][2] = {{"task", "sequence"},    {"layers", "1"},
                                        {"save_every", "200"},   {"precision", "fp32"},    {"label_smoothing", "0"}};
 
 typedef struct {
-    int64_t until, seen; /* 0: to the end */
-    int64_t step, n;     /* the lowest dev perplexity's step; number of measurements */
+    int64_t until, seen; /* stops at this step; 0: never */
+    int64_t step, n;     /* step of the lowest dev perplexity; number of evaluations */
     double least, last;
 } curve;
 
@@ -59,7 +59,7 @@ static void empty_folder(const world *w)
     free(command);
 }
 
-/* How many best-N.safetensors lie in the folder. */
+/* Number of best-N.safetensors in the folder. */
 static int64_t best_files(const world *w)
 {
     char *pattern = xprintf("%s/best-*.safetensors", w->folder);
@@ -70,7 +70,7 @@ static int64_t best_files(const world *w)
     return n;
 }
 
-/* The model and the result are of step `step`, whose dev perplexity is `ppl`. */
+/* Checks that model and result are those of step `step`, whose dev perplexity is `ppl`. */
 static void check_weights(const world *w, model *m, const train_result *r, const char *how, int64_t step, double ppl)
 {
     err e = {0};
@@ -81,7 +81,7 @@ static void check_weights(const world *w, model *m, const train_result *r, const
     CHECK_TEXT(e.text, "");
 }
 
-/* By default the best step's weights, also of a run that was stopped after it; with `last` those of the last step. */
+/* By default the best step's weights, even if a run was stopped after it; with `last` those of the last step. */
 static void test_selection(world *w)
 {
     model best, last, second;
@@ -113,7 +113,7 @@ static void test_selection(world *w)
     model_free(&best), model_free(&last), model_free(&second);
 }
 
-/* The seconds that a state's updates have taken lose their point and become more than a day. */
+/* Makes the training time in a state's file longer than a day, by removing its decimal point. */
 static void spend_time(const char *state)
 {
     static const char key[] = "\"seconds\":\"";
@@ -128,8 +128,9 @@ static void spend_time(const char *state)
     str_free(&text);
 }
 
-/* A run is killed after a best that its state does not know, and when it resumes, its time is up before that step comes
- * again: its weights are those of the best that the state knows. The later best comes from dev data of its own. */
+/* A run is killed after a new best that its saved state does not know; when it resumes, its time is up before it
+ * reaches that step again. Then its weights are the best that the state knows. Chosen dev data make the later step the
+ * best. */
 static void test_killed(world *w)
 {
     model m;
@@ -164,7 +165,7 @@ static void test_killed(world *w)
     empty_folder(w);
 }
 
-/* With one evaluation, or without dev data, the weights of the last step, and no further file. */
+/* With one evaluation, or without dev data: the weights of the last step, and no further file. */
 static void test_no_choice(world *w)
 {
     static const char *const at[] = {"200", "1000"};
@@ -201,7 +202,7 @@ static void test_no_choice(world *w)
     empty_folder(w);
 }
 
-/* The mean of three ends at the best step; where that is the last one, it is the mean of the last three. */
+/* Averaging three checkpoints ends at the best step; if that is the last step, it averages the last three. */
 static void test_average(world *w)
 {
     model m, last;
@@ -214,7 +215,7 @@ static void test_average(world *w)
     CHECK(c.step < 200);
     model_free(&m);
     empty_folder(w);
-    put(w, "lr", "0.0002"), put(w, "steps", "40"); /* falls to the end */
+    put(w, "lr", "0.0002"), put(w, "steps", "40"); /* dev perplexity falls to the end */
     c = (curve){0};
     CHECK_INT(train(w, &m, &c, &r), TRAIN_DONE);
     CHECK_TEXT(r.how, "average of 3, best");
@@ -232,7 +233,7 @@ static void test_average(world *w)
     put(w, "average_checkpoints", "1"), put(w, "save_every", "200");
 }
 
-/* An optimizer whose mean is evaluated: the best step's mean is kept. */
+/* An optimizer that evaluates a mean of its parameters: the best step's mean is kept. */
 static void test_mean(world *w)
 {
     model m;
@@ -257,7 +258,7 @@ int main(void)
     plugin_add_folder(BUILD_DIR "/plugins");
     log_to(stderr, LOG_WARN);
     world_open(&w, small, LENGTH(small), "10");
-    w.data.split[AB_DEV].n = 30; /* keeps the first 30 */
+    w.data.split[AB_DEV].n = 30; /* keeps the first 30 dev examples */
     snprintf(w.folder, sizeof w.folder, "/tmp/ablate-best-XXXXXX");
     if (!mkdtemp(w.folder)) broken("no temporary folder");
     test_selection(&w);

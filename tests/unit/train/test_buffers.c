@@ -1,5 +1,5 @@
-/* State without gradient (ab_buffer): set by each update, resumed bit for bit, averaged, copied by start_from, counted
- * apart; its mean over parts of a batch; experts balanced by it. */
+/* Buffers (ab_buffer, state without gradient): set by each update, resumed bit for bit, averaged, copied by start_from,
+ * counted apart from parameters; the mean over parts of a batch; experts balanced by a buffer. */
 #include "tensor/cpu/cpu.h"
 #include "test.h"
 #include "network/model/groups.h"
@@ -65,7 +65,7 @@ static void empty_folder(const world *w)
     free(command);
 }
 
-/* Whole, and cut at step 7; then started from, and the same file opened as a model. */
+/* Trains in one piece, and stopped at step 7 and resumed; then starts from that model, and opens its file. */
 static void test_run(world *w, const char *optimizer)
 {
     model whole, first, second, opened;
@@ -113,7 +113,7 @@ static void test_run(world *w, const char *optimizer)
     empty_folder(w);
 }
 
-/* The mean of the counts at steps 10 and 20. */
+/* Averaging gives the mean of the counts at steps 10 and 20. */
 static void test_average(world *w)
 {
     model m;
@@ -127,7 +127,8 @@ static void test_average(world *w)
     empty_folder(w);
 }
 
-/* Buffers are no parameters: neither counted, nor in a slot, nor in a group, nor part of the gradient's norm. */
+/* Buffers are no parameters: they are not counted, have no slots, are in no group, and do not enter the gradient's
+ * norm. */
 static void test_apart(world *w)
 {
     model with, without;
@@ -147,7 +148,7 @@ static void test_apart(world *w)
 
 /* ---- parts of a batch ---- */
 
-/* A second rank whose gradients are 0 and whose buffers are 8 after the step. */
+/* Simulates a second rank whose gradients are 0 and whose buffers are 8 after the step. */
 static const params *summed;
 static int add_other(void *v, size_t n, dtype type, err *e)
 {
@@ -194,7 +195,8 @@ static void test_parts(world *w)
     step(s, (const batch *[]){&x}, 1, 2);
     once = *squares;
     memcpy(value, before, m.params.total * sizeof *before), m.params.version++;
-    step(s, (const batch *[]){&x, &x, &x}, 3, 2); /* each from the value before the step: their mean is one's */
+    /* three equal parts, each from the value before the step: their mean is one's */
+    step(s, (const batch *[]){&x, &x, &x}, 3, 2);
     CHECK_NEAR(*count, 2, 0);
     CHECK_NEAR(*squares, once, 1e-7);
     step(s, (const batch *[]){&x, &none}, 2, 3);
@@ -222,7 +224,8 @@ static void take_violation(void *self, const char *name, double value)
     if (same(name, "moe.violation")) *(double *)self += value;
 }
 
-/* The mean overload of the fullest expert, MaxVio, in the last half of some updates; bias: of the decoder's experts. */
+/* Returns MaxVio, the mean overload of the fullest expert, over the second half of the updates. bias: of the decoder's
+ * experts. */
 static double violation(world *w, const char *rate, int64_t updates, float bias[4])
 {
     model m;
@@ -278,9 +281,9 @@ int main(void)
     test_apart(&w);
     test_parts(&w);
     test_run(&w, "adam");
-    test_run(&w, "schedule_free"); /* its values for evaluation change places with the parameters, not with buffers */
+    test_run(&w, "schedule_free"); /* exchanges its values for evaluation with the parameters, not with the buffers */
     test_run(&w, "muon");
-    put(&w, "lr", "0.05"), put(&w, "gradient_accumulation", "2"); /* its sums are of both batches' gradient */
+    put(&w, "lr", "0.05"), put(&w, "gradient_accumulation", "2"); /* its sums are over the gradient of both batches */
     test_run(&w, "prodigy");
     put(&w, "gradient_accumulation", "1"), put(&w, "soap.frequency", "3");
     test_run(&w, "soap");

@@ -1,8 +1,8 @@
 /* The whole model against PyTorch: loss, every gradient, ten training steps, in fp64, fp32 and bf16.
  *
- * Allowed, relative to PyTorch in fp64 (gradients on the scale of their tensor's norm): fp64 1e-7 (the golden
- * numbers' nine digits), fp32 1e-5 and 1e-4 for ten steps' losses. bf16: loss 5e-3 (8e-2 after ten steps),
- * gradients 0.25; PyTorch's own autocast is off by up to 2.2e-3 and 0.11 in the norm of the difference. */
+ * Allowed errors relative to PyTorch in fp64 (for a gradient, to its tensor's norm): fp64 1e-7 (the golden numbers have
+ * nine digits); fp32 1e-5, and 1e-4 for the losses of ten steps; bf16 5e-3 for a loss (8e-2 after ten steps) and 0.25
+ * for gradients. PyTorch's own autocast differs by up to 2.2e-3, and 0.11 in the norm of the difference. */
 #include "golden.h"
 #include "network/train/optim.h"
 

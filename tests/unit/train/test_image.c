@@ -1,5 +1,5 @@
-/* The task image: IDX and PGM files are read pixel by pixel, every kind of broken file is refused with its place, parts
- * are drawn once and completely, classes stand before their images. All images are made here. */
+/* The task image: reads IDX and PGM files pixel by pixel, refuses every kind of invalid file with its line or offset,
+ * splits images once and completely, and writes a class before its image. All images are made here. */
 #include "opened_task.h"
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ static void write_bytes(const char *name, const void *bytes, size_t n)
 }
 #define WRITE(name, text) write_bytes(name, text, sizeof(text) - 1)
 
-/* IDX of n images (height > 0) or n labels. Pixel k of image i: value(i, k). */
+/* Writes an IDX file of n images (height > 0) or n labels. Pixel k of image i is value(i, k). */
 static void write_idx(const char *name, int n, int height, int width, int (*value)(int i, int k))
 {
     static uint8_t b[65536];
@@ -29,7 +29,7 @@ static void write_idx(const char *name, int n, int height, int width, int (*valu
     write_bytes(name, b, at);
 }
 
-/* settings: "data=@/x.idx labels=@/y.idx"; @ is the folder. */
+/* settings: "data=@/x.idx labels=@/y.idx", where @ stands for the folder. */
 static int open_image(opened *o, const char *settings, char *message, size_t n)
 {
     str text = {0};
@@ -45,7 +45,7 @@ static int open_image(opened *o, const char *settings, char *message, size_t n)
     return rc;
 }
 
-/* Opens files that must be readable; message [512]. */
+/* Opens files that must be valid; message [512]. */
 static void must_open(opened *o, const char *settings, char *message)
 {
     if (open_image(o, settings, message, 512)) broken("%s: %s", settings, message);
@@ -67,7 +67,7 @@ static int64_t total(const opened *o)
 /* ---- accepted files ---- */
 
 static int mixed(int i, int k) { return (7 * i + 13 * k + i * k) % 251; }
-static int number(int i, int k) { return k ? 0 : i; } /* the first pixel names the image */
+static int number(int i, int k) { return k ? 0 : i; } /* the first pixel is the image's number */
 static int class_of(int i, int k) { return (void)k, i % 10; }
 
 static void expect_lines(const char *settings, int n, const char *const *line)
@@ -128,8 +128,8 @@ static void test_pgm(void)
     expect_lines("data=@/two.pgm test_part=0 dev=@/two.pgm", 2, two);
     static const char *const both[] = {"127 128", "10 35", "127 128", "10 35"};
     expect_lines("data=@/two.pgm test_part=0 dev=@/two.pgm+@/two.pgm", 4, both);
-    WRITE("wide.pgm", "P5 2 1 1000 \1\0\3\xe8");       /* two bytes a pixel, big-endian: 256 and 1000 */
-    WRITE("ends.pgm", "P5 1 1 9 \1\n\nP5 1 1 9 \2\n"); /* blanks between and behind */
+    WRITE("wide.pgm", "P5 2 1 1000 \1\0\3\xe8");       /* two bytes per pixel, big-endian: 256 and 1000 */
+    WRITE("ends.pgm", "P5 1 1 9 \1\n\nP5 1 1 9 \2\n"); /* blanks between and after images */
     static const char *const ends[] = {"1", "2"};
     expect_lines("data=@/ends.pgm test_part=0 dev=@/ends.pgm", 2, ends);
     static const char *const wide[] = {"256 1000"}, *const ten[] = {"2 9"};

@@ -1,5 +1,5 @@
-/* Influence of keys on outputs: of token mixers whose dependence is known, and of attention whose softmax the host does
- * not see. Sentences of several lengths in one batch. */
+/* Influence of keys on outputs: for token mixers whose dependence is known, and for attention whose softmax the host
+ * does not recognise. Sentences of different lengths in one batch. */
 #include "network/train/influence.h"
 #include "tensor/cpu/cpu.h"
 #include "test.h"
@@ -44,7 +44,7 @@ static void forget(looked *l)
 static double mean(int64_t i, int64_t j) { return j <= i ? 1 / (double)(i + 1) : 0; }
 static double shift(int64_t i, int64_t j) { return j == i - 1; }
 static double triangle(int64_t i, int64_t j) { return j <= i ? (double)(j + 1) * 2 / (double)((i + 1) * (i + 2)) : 0; }
-/* |0.5|, |-0.3|, |0.2| of those that there are. */
+/* |0.5|, |-0.3|, |0.2| for those of the three positions that exist, as shares of their sum. */
 static double convolution(int64_t i, int64_t j)
 {
     static const double kernel[] = {0.5, 0.3, 0.2};
@@ -71,7 +71,7 @@ static void check_known(world *w, const char *kind, size_t heads, double (*expec
                     double found = (double)x.at[(((size_t)b * heads + h) * x.rows + i) * x.stride + j],
                            wanted = (int64_t)i < n && (int64_t)j < n ? expected((int64_t)i, (int64_t)j) : 0;
                     if (fabs(found - wanted) > worst) worst = fabs(found - wanted);
-                    if (wanted == 0) CHECK_NEAR(found, 0, 0); /* the future and the padding: exactly */
+                    if (wanted == 0) CHECK_NEAR(found, 0, 0); /* later tokens and padding have exactly 0 */
                 }
     }
     if (worst > 1e-5) printf("%s:\n", kind);
@@ -81,7 +81,7 @@ static void check_known(world *w, const char *kind, size_t heads, double (*expec
     forget(&l);
 }
 
-/* With equal learned values, the weights of a model with ab_softmax are the influences of one without. */
+/* With equal learned values, influences of a model without ab_softmax equal the weights of a model with it. */
 static void check_softmax(world *w)
 {
     looked hidden, plain;
@@ -115,8 +115,8 @@ static void check_softmax(world *w)
     forget(&plain);
 }
 
-/* Cross-attention to one position: the rows of the encoder, which the layer before has read too and passes on in the
- * query's row, count for this layer alone. */
+/* Cross-attention to one position: the previous layer also reads the encoder and passes it on in the query's row, but a
+ * layer's influence counts only what this layer reads itself. */
 static void check_aligned(world *w)
 {
     looked l;
@@ -143,11 +143,11 @@ static void check_nothing(world *w)
     weights_source from;
     look(w, BUILD_DIR "/sabotage/mixes.so", "nothing", &l);
     CHECK(!influence_find(l.x, "dec", "self", 1, &x, &from));
-    CHECK(!influence_find(l.x, "dec", "self", 2, &x, &from)); /* no such layer */
+    CHECK(!influence_find(l.x, "dec", "self", 2, &x, &from)); /* there is no such layer */
     forget(&l);
 }
 
-/* Every shipped mixer tells its influences, in a decoder none of a later position; rows sum to 1. */
+/* Every shipped mixer gives influences; in a decoder later positions have 0; rows sum to 1. */
 static void check_shipped(world *w, const char *name, const char *source)
 {
     looked l;

@@ -1,4 +1,4 @@
-/* Optimizers that see matrices, against PyTorch's and timm's (tests/oracle/optimizers.py) and against plain ones
+/* Optimizers that use matrices, against PyTorch's and timm's (tests/oracle/optimizers.py) and plain implementations
  * (optimizers_plain.py), in fp64 and fp32; and a group of parameters with settings of its own. */
 #include "opened.h"
 #include "golden.h"
@@ -25,7 +25,7 @@ static void put(const model *m, void *v, size_t i, double x)
         ((float *)v)[i] = (float)x;
 }
 
-/* A model that is nothing but the parameters above, with the oracle's first values. */
+/* Opens a model that has only the parameters above, with the oracle's first values. */
 static optimizer *open_rule(model *m, const char *name, const char *(*set)[2], int n, const char *groups, dtype type)
 {
     err e = {0};
@@ -69,7 +69,7 @@ static void update_once(optimizer *o, model *m, int t, double lr)
     CHECK_TEXT(e.text, "");
 }
 
-/* The values for evaluation take the parameters' place, and make room again. */
+/* optim_exchange puts the values for evaluation in place of the parameters; a second call undoes that. */
 static void check_evaluated(model *m, const golden *g, size_t at, const char *step, const param *p, double allowed)
 {
     err e = {0};
@@ -112,8 +112,9 @@ static void check_case(const golden *g, size_t from, dtype type, double allowed)
     model_free(&m);
 }
 
-/* A sum over all parameters and work of every fourth step: the gradient of the whole model has length 1; slot 0 has the
- * parameters of steps 1 and 5, slot 1 how many elements have left it. */
+/* A sum over all parameters, and work at every fourth step (tests/sabotage/global_norm.h): the model's gradient is
+ * scaled to length 1; slot 0 has the parameters of steps 1 and 5, slot 1 the number of elements that have changed
+ * since. */
 static void check_sums(const char *file, dtype type, double allowed)
 {
     model m;
@@ -147,7 +148,7 @@ static void check_sums(const char *file, dtype type, double allowed)
     model_free(&m);
 }
 
-/* Adafactor keeps rows and columns alone; Muon keeps no squares of matrices. */
+/* Adafactor keeps only sums of rows and columns; Muon keeps no squares of matrices. */
 static void check_slots(const char *name, const int64_t (*count)[LENGTH(shapes)])
 {
     model m;
@@ -159,7 +160,7 @@ static void check_slots(const char *name, const int64_t (*count)[LENGTH(shapes)]
     model_free(&m);
 }
 
-/* Parameters of a group go as if all had its settings, the others as if there were none. */
+/* A group's parameters change as if all parameters had its settings, the others as if there were no group. */
 static void check_groups(const char *rule, const char *key, const char *value)
 {
     const char *with[][2] = {{key, value}};
@@ -184,7 +185,7 @@ static void check_groups(const char *rule, const char *key, const char *value)
                 fabs(element(&grouped, grouped.params.value, p->at + i) - sin(1 + 0.7 * (double)i + 10 * (double)k));
         }
         CHECK(moved > 1e-4);
-        optim_close(o[1]), optim_close(o[2]); /* anew for the next one */
+        optim_close(o[1]), optim_close(o[2]); /* opened anew for the next parameter */
         model_free(&all), model_free(&none);
         o[1] = open_rule(&all, rule, with, 1, "", F64), o[2] = open_rule(&none, rule, NULL, 0, "", F64);
     }
@@ -217,7 +218,7 @@ static void check_cases(const char *file, int expected)
     int cases = 0;
     for (size_t i = 0; i < g.n; i++) {
         if (!g.line[i].n || !same(g.line[i].word[0], "case")) continue;
-        /* its small terms: 1e-7 is added to a norm here, and bounds it there */
+        /* for muon: 1e-7 is added to a norm there, and bounds it here */
         bool muon = same(g.line[i].word[1], "muon");
         check_case(&g, i, F64, muon ? 1e-7 : 1e-13);
         check_case(&g, i, F32, 1e-5);

@@ -1,4 +1,4 @@
-/* The generators of the task recall, each against what its name promises, read back from its lines. */
+/* The generators of the task recall: the lines of each one are read back and must be what its name promises. */
 #include "opened_task.h"
 
 enum { MOST = 256, EXAMPLES = 300 };
@@ -95,12 +95,12 @@ static void noisy(int64_t n, const int32_t *in, const int32_t *label) /* keys 0 
     }
 }
 
-/* The last run of labels, read with the inputs before it as key and value, is found earlier in the sequence. */
+/* The sequence ends in a key and its value, which is labelled; both must occur earlier, too. */
 static void fuzzy(int64_t n, const int32_t *in, const int32_t *label) /* keys 0 .. 6, values 7 .. 14, padding 15 */
 {
     int64_t first = n - 1, key, length, v;
     CHECK(label[n - 1] >= 7 && label[n - 1] < 15);
-    while (in[first] >= 7) first--; /* the key's last symbol: where the first is asked for */
+    while (in[first] >= 7) first--; /* the key's last symbol */
     v = n - first;
     for (key = first; key && in[key - 1] < 7;) key--;
     length = first - key + 1;
@@ -115,7 +115,8 @@ static void fuzzy(int64_t n, const int32_t *in, const int32_t *label) /* keys 0 
 }
 
 static int32_t fact[16];
-static void memorisation(int64_t n, const int32_t *in, const int32_t *label) /* keys 0 .. 14, values 15 .. 29, ask 30 */
+/* keys 0 .. 14, values 15 .. 29, query 30 */
+static void memorisation(int64_t n, const int32_t *in, const int32_t *label)
 {
     for (int64_t i = 0; i + 1 < n; i += 2) {
         CHECK_INT(label[i], -1);
@@ -147,7 +148,7 @@ int main(void)
     plugin_add_folder(BUILD_DIR "/plugins");
     each("kind=mqar vocab=40 length=32 pairs=4", mqar);
     each("kind=mqar vocab=40 length=32 pairs=4 random_filler=true", mqar);
-    /* 16 places, of weights 1/i^0.99: the first has 0.2924 */
+    /* 16 positions with weights 1/i^0.99: the first has 0.2924 */
     each("kind=mqar vocab=40 length=34 pairs=1", first_places);
     CHECK_NEAR((double)first_place / all_places, 0.2924, 4 * sqrt(0.2924 * 0.7076 / (3 * EXAMPLES)));
     each("kind=induction vocab=16 length=24", induction);

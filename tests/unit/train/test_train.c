@@ -1,5 +1,5 @@
-/* Training from end to end on a small task: resuming bit for bit, accumulation, averaging, early stopping,
- * divergence, checkpoints that open again and damaged ones that do not. */
+/* Training from start to end on a small task: resuming bit for bit, accumulation, averaging, early stopping,
+ * divergence; checkpoints open again, damaged ones do not. */
 #include "tensor/cpu/cpu.h"
 #include "test.h"
 #include "network/train/checkpoint.h"
@@ -62,7 +62,7 @@ static train_outcome train(world *w, model *m, watcher *seen, train_result *out,
     return train_run(&j, out, e);
 }
 
-/* Expects equal numbers whether or not training was interrupted at step `cut`, dropout included. */
+/* The numbers are the same if training is interrupted at step `cut`, dropout included. */
 static void test_resume(world *w, int64_t cut)
 {
     model whole, first, second;
@@ -89,7 +89,7 @@ static void test_resume(world *w, int64_t cut)
     empty_folder(w);
 }
 
-/* Evaluation, checkpoints and the model at the end use the optimizer's mean; training continues from its own values. */
+/* Evaluation, checkpoints and the final model use the optimizer's mean; training continues with its own values. */
 static void test_evaluated(world *w)
 {
     enum { MEAN = 1 };
@@ -127,7 +127,6 @@ static void test_evaluated(world *w)
     put(w, "optimizer", "adam"), put(w, "schedule", "noam"), put(w, "lr", "0.5");
 }
 
-/* Two equal batches in one update have twice the gradient of one. */
 /* Every batch of an update has its own dropout masks, however many there are. */
 static void test_masks(world *w)
 {
@@ -154,7 +153,7 @@ static void test_masks(world *w)
     model_free(&m);
 }
 
-/* Sentences as long as a table of positions: batches are filled up to times that it does not have. */
+/* Sentences as long as a table of positions: batches must not be padded beyond its end. */
 static void test_longest(world *w)
 {
     static const char *const set[][2] = {{"attention_encoder", "synthesizer"},
@@ -260,8 +259,8 @@ static void test_early_stopping(world *w)
     put(w, "patience", "0");
 }
 
-/* max_time ends a run after the update that uses it up, with a dev perplexity and a model; a resumed run does not go
- * on. */
+/* max_time ends a run after the update in which it is used up, with a dev perplexity and a model; resuming trains no
+ * further. */
 static void test_max_time(world *w)
 {
     put(w, "max_time", "0.000001s");
@@ -324,7 +323,7 @@ static void test_divergence(world *w)
     put(w, "schedule", "noam");
 }
 
-/* Token accuracy: a token that is not the likeliest has a probability of at most 1/2, so it costs ln 2 or more; one
+/* Token accuracy: a token that is not the likeliest has a probability of at most 1/2, so its loss is at least ln 2; one
  * that is has at least 1 / V. */
 static void check_hits(model *m, const pairs *p, double ppl)
 {
@@ -353,7 +352,8 @@ static void test_checkpoints(world *w)
     CHECK_INT(train(w, &m, &s, &r, &e), TRAIN_DONE);
     char *path = xprintf("%s/model.safetensors", w->folder);
     CHECK_INT(train_load(path, &opened, F32, &cpu_backend, &src, &tgt, &e), 0);
-    CHECK(!opened.params.grad && !opened.params.slot[0]); /* it trains nothing */
+    /* a model opened for decoding has neither gradients nor slots */
+    CHECK(!opened.params.grad && !opened.params.slot[0]);
     CHECK_TEXT(e.text, "");
     CHECK_INT(vocab_size(src), vocab_size(w->src));
     CHECK_NEAR(train_perplexity(&opened, &w->data.split[AB_DEV], NULL, &e), r.dev_ppl, 0);
@@ -375,7 +375,7 @@ static void test_checkpoints(world *w)
     empty_folder(w);
 }
 
-/* A state of other settings is not taken over. */
+/* A state with other settings is not resumed. */
 static void test_other_settings(world *w)
 {
     model m;
@@ -395,7 +395,7 @@ static void test_other_settings(world *w)
     empty_folder(w);
 }
 
-/* The schedule's rate at some updates of a run: lr 1, 4,000 updates of warmup, 100,000 in all. */
+/* Checks the schedule's rate at some updates: lr 1, 4,000 updates of warm-up, 100,000 in all. */
 static void check_rates(const char *schedule, double lr_min, const double (*expected)[2], size_t n)
 {
     struct {
@@ -446,7 +446,7 @@ int main(void)
     test_accumulation(&w);
     test_average(&w);
     test_checkpoints(&w);
-    put(&w, "char_ngrams", "16"); /* a model that reads the vocabulary's text, too */
+    put(&w, "char_ngrams", "16"); /* a model that also needs the vocabulary's text */
     test_checkpoints(&w);
     put(&w, "char_ngrams", "0");
     test_other_settings(&w);

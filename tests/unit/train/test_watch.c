@@ -1,5 +1,5 @@
-/* watch_layers: its numbers against what they must be after one step of gradient descent, and no other bit of the
- * training changes. */
+/* watch_layers: its numbers equal those expected after one step of gradient descent, and it changes no bit of
+ * training. */
 #include "tensor/cpu/cpu.h"
 #include "test.h"
 #include "network/train/train.h"
@@ -54,7 +54,7 @@ static void train(world *w, model *m, all_told *a)
     CHECK_TEXT(e.text, "");
 }
 
-/* Trained with and without: the same values and the same other points. */
+/* Trained with and without it: equal values, and equal points of all other curves. */
 static void test_bits(world *w)
 {
     model with, without;
@@ -68,13 +68,13 @@ static void test_bits(world *w)
     train(w, &without, &b);
     CHECK(!memcmp(with.params.value, without.params.value, with.params.total * sizeof(float)));
     CHECK_INT(b.n, 5);                         /* train_PPL and lr at 50 and 60, dev_PPL at 60 */
-    CHECK_INT(a.n, b.n + 2 * (4 * 3 + 2 + 4)); /* three numbers of each layer, 2 + 4 entropies */
+    CHECK_INT(a.n, b.n + 2 * (4 * 3 + 2 + 4)); /* three numbers for each layer, and 2 + 4 entropies */
     for (size_t i = 0; i < b.n; i++) CHECK_NEAR(value_of(&a, b.at[i].name, b.at[i].step), b.at[i].value, 0);
     model_free(&with);
     model_free(&without);
 }
 
-/* Returns the norm of the layer's part of `of`. */
+/* Returns the norm of the elements of `of` that belong to the layer. */
 static double norm_of(const params *s, const float *of, const char *layer)
 {
     double sum = 0;
@@ -92,7 +92,7 @@ static void zero(model *m, const char *name)
     m->params.version++;
 }
 
-/* One step of plain gradient descent from values whose decoder attends uniformly. */
+/* One step of gradient descent from values with which the decoder attends uniformly. */
 static void test_values(world *w)
 {
     model m;
@@ -118,11 +118,11 @@ static void test_values(world *w)
     watch_report(x, take_value, &a);
     CHECK_NEAR(value_of(&a, "dec.1.gradient", 0), gradient, 1e-6 * gradient);
     CHECK_NEAR(value_of(&a, "dec.1.update", 0), 0.01 * gradient / weight, 1e-3 * 0.01 * gradient / weight);
-    for (int i = 0; i < 4; i++) { /* a layer norm of gain 1 ends each layer */
+    for (int i = 0; i < 4; i++) { /* each layer ends with a layer norm of gain 1 */
         const char *names[] = {"enc.0.activation", "enc.1.activation", "dec.0.activation", "dec.1.activation"};
         CHECK_NEAR(value_of(&a, names[i], 0), 1, 1e-3);
     }
-    double causal = 0, source = 0, own = 0; /* ln of how many keys each query sees */
+    double causal = 0, source = 0, own = 0; /* ln of the number of keys that each query sees */
     int64_t n = 0, n_own = 0;
     for (int64_t i = 0; i < b.n_sentences; i++) {
         int64_t keys = b.src_offset[i + 1] - b.src_offset[i];
