@@ -40,7 +40,8 @@ def arguments():
 
 
 class Call:
-    """The tensors of one batch: q, k, v as views of projections. They are leaves, so that a gradient ends with attention's own kernels."""
+    """The tensors of one batch: q, k, v as views of projections. They are leaves, so that the backward pass ends in
+    attention's own kernels."""
 
     def __init__(self, o, batch, role, packed, generator):
         side = {"encoder": (0, 0), "decoder": (1, 1), "cross": (1, 0)}[role]
@@ -70,7 +71,7 @@ def scores(batches, role):
 
 
 def timed(o, calls, work):
-    """Milliseconds a batch."""
+    """Milliseconds per batch."""
     sync = torch.cuda.synchronize if o.device != "cpu" else lambda: None
     times = []
     for i in range(1000):
@@ -114,7 +115,8 @@ def main():
                        batches=len(batches), lengths=os.path.basename(o.lengths))
             try:
                 out.update(measure(o, batches, role, name))
-            except Exception as x:                                        # a backend that refuses; the others go on
+            # this backend refuses the shapes; the others continue
+            except Exception as x:
                 out["error"] = f"{type(x).__name__}: {str(x).splitlines()[0][:300] if str(x) else ''}"
             print(json.dumps(out), flush=True)
             if o.device != "cpu":

@@ -39,8 +39,8 @@ static void report(const char *name, const char *unit, double operations, void (
 
 enum { CHAINS = 12, TURNS = 1000000 };
 #define EVERY_CHAIN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
-#define KEEP(i)        __asm__ volatile("" : "+x"(x##i)); /* so that the compiler omits no turn */
-/* A function NAME for the set TARGET: chains of VECTOR that start at SPLAT(i), each turn x = NEXT(x). */
+#define KEEP(i)        __asm__ volatile("" : "+x"(x##i)); /* keeps x##i alive, so that the compiler omits no turn */
+/* Defines NAME for the set TARGET: chains of VECTOR that start at SPLAT(i); each turn does x = NEXT(x). */
 #define CHAINS_OF(NAME, TARGET, VECTOR, SPLAT, NEXT)                                                                   \
     __attribute__((target(TARGET))) static void NAME(void *unused)                                                     \
     {                                                                                                                  \
@@ -76,7 +76,7 @@ static void registers(double seconds)
 static void registers(double seconds) { (void)seconds; }
 #endif
 
-/* ---- bytes ---- */
+/* ---- bytes from memory ---- */
 
 enum { MANY = 1 << 26 }; /* floats: 256 MiB, more than a cache */
 typedef struct {
@@ -85,7 +85,7 @@ typedef struct {
 static void add_up(void *with)
 {
     stream *s = with;
-    float sum[64] = {0}; /* enough chains */
+    float sum[64] = {0}; /* chains enough to hide the latency */
     for (size_t i = 0; i < MANY; i += 64)
         for (size_t j = 0; j < 64; j++) sum[j] += s->from[i + j];
     for (size_t j = 0; j < 64; j++) s->sum += sum[j];

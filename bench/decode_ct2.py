@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "oracl
 BATCHES = ((16, "examples"), (32, "examples"), (64, "examples"), (128, "examples"), (1024, "tokens"), (2048, "tokens"))
 
 
-PRECISIONS = {"fp32": "float32", "int8": "int8"}  # ablate's name: CTranslate2's
+PRECISIONS = {"fp32": "float32", "int8": "int8"}  # ablate's name of a precision, and CTranslate2's
 
 
 def arguments():
@@ -51,7 +51,8 @@ def arguments():
     a.add_argument("--seconds", type=float, default=5, help="minimum time for each setting of CTranslate2 and each repeat")
     a.add_argument("--repeats", type=int, default=3)
     a.add_argument("--only", help="one setting of CTranslate2, INTERxINTRA:SENTENCES or INTERxINTRA:TOKENSt; one per precision, separated by a comma")
-    a.add_argument("--alone", type=int, default=50, help="sentences decoded one by one for the latency; 0: none")  # --repeats 0: only these
+    # with --repeats 0 only these sentences are timed
+    a.add_argument("--alone", type=int, default=50, help="sentences decoded one by one for the latency; 0: none")
     a.add_argument("--check", action="store_true")
     return a.parse_args()
 
@@ -144,7 +145,7 @@ def one_pass(t, tokens, batch, o, penalty):
 
 
 def timed(t, tokens, batch, o, penalty):
-    """Sentences a second over whole passes of at least o.seconds, and the output."""
+    """Sentences per second over whole passes of at least o.seconds, and the output."""
     spent = passes = 0
     while not passes or spent < o.seconds:
         took, out = one_pass(t, tokens, batch, o, penalty)
@@ -153,7 +154,7 @@ def timed(t, tokens, batch, o, penalty):
 
 
 def ways_of(o, index):
-    """[(inter, intra, (size, kind))] that are tried."""
+    """The ways to run CTranslate2 that are tried: [(inter threads, intra threads, (batch size, kind))]."""
     if not o.only:
         return [(i, o.threads // i, b) for i in range(1, o.threads + 1) if o.threads % i == 0 for b in BATCHES]
     only = o.only.split(",")
@@ -162,7 +163,7 @@ def ways_of(o, index):
 
 
 def fastest(o, compute, index, tokens, folder, penalty):
-    """The best way of CTranslate2, its translator, and what was tried."""
+    """CTranslate2's fastest way, its translator, and the speed of each way."""
     tried, ways, t, made = {}, ways_of(o, index), None, None
     for inter, intra, batch in ways:
         if made != (inter, intra):
@@ -196,7 +197,7 @@ def bleu(o, hypotheses):
 
 
 def latency(o, lines, tokens, precision, folder, penalty):
-    """Milliseconds a sentence, one by one: (ablate, CTranslate2)."""
+    """Milliseconds per sentence, one by one: (ablate, CTranslate2)."""
     n, theirs = o.alone, []
     for threads in sorted({1, o.threads}):
         t = translator(folder, PRECISIONS[precision], 1, threads)
@@ -259,7 +260,8 @@ def measure(o, sp, folder):
 # ---- comparison with ablate's outputs ----
 
 def check(o, c, params, sp, folder):
-    """Greedy by both; the scores of CTranslate2's output by the oracle. Prints the differences; true when there is none that matters."""
+    """Compares greedy outputs of both programs, and scores CTranslate2's by the oracle. Prints differences; returns
+    True if none matters."""
     import torch
     from model import Transformer, pad
     with open(o.src, encoding="utf-8") as f:

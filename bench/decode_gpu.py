@@ -42,7 +42,7 @@ def split_heads(x, parts, heads):
 
 
 class Batch:
-    """A batch's source, and the memory of its search. Row b * beam + i is hypothesis i of sentence b."""
+    """The source of a batch, and the memory of its search. Row b * beam + i is hypothesis i of sentence b."""
 
     def __init__(self, o, model, lengths, generator):
         s, device = model.s, o.device
@@ -74,14 +74,14 @@ def encode(model, b):
     made = [split_heads(layer.cross.kv(x), 2, model.s.heads) for layer in model.decoder]
     if b.cross is None:
         b.cross = [[y.contiguous() for y in kv] for kv in made]
-    else:                                                                 # where the graph reads them
+    else:                                                                 # copies into the tensors that the graph reads
         for old, new in zip(b.cross, made):
             for to, y in zip(old, new):
                 to.copy_(y)
 
 
 def step(model, b, t):
-    """t: the step's number where the past is cut to its length; None: all of the cache is looked at, under a mask."""
+    """t: the step's number, so that the past is cut to its length; None: all of the cache is read, under a mask."""
     s, rows = model.s, b.tokens.shape[0]
     x = model.embed(b.tokens) * math.sqrt(s.d_model) + model.table[b.time].to(torch.bfloat16)
     b.cache.copy_(b.cache.index_select(2, b.parents)) if t is None else b.cache[..., :t, :].copy_(b.cache[..., :t, :].index_select(2, b.parents))
@@ -99,7 +99,8 @@ def step(model, b, t):
         x = layer.norm3(x + layer.ffn2(F.relu(layer.ffn1(x))))
     logits = F.linear(x, model.embed.weight)
     logits[:, EOS] = -math.inf
-    best, ids = logits.topk(2 * b.beam)                                   # of a row; no need to rank the rest
+    # the best of each row; the others need no rank
+    best, ids = logits.topk(2 * b.beam)
     p = best.float() - logits.float().logsumexp(1, keepdim=True)
     score, place = (b.score[:, :, None] + p.view(b.n, b.beam, -1)).flatten(1).topk(2 * b.beam)
     score, place = score[:, :b.beam], place[:, :b.beam]
@@ -127,7 +128,7 @@ def decode(model, b, graph):
         b.restart()
     for t in range(b.steps):
         b.graph.replay() if graph else step(model, b, t)
-    return b.outputs.view(b.n, b.beam, -1)[:, 0].tolist()                  # the best; waits
+    return b.outputs.view(b.n, b.beam, -1)[:, 0].tolist()                  # the best hypothesis; waits for the GPU
 
 
 @torch.no_grad()
@@ -158,7 +159,7 @@ def main():
         out = dict(who=f"torch {torch.__version__}", what="decode", config=o.config, mode=mode, beam=o.beam, batch=o.batch)
         try:
             out.update(measure(o, mode, sentences))
-        except Exception as x:                                            # the other mode is still worth a try
+        except Exception as x:                                            # this mode failed; the others may work
             out["error"] = f"{type(x).__name__}: {str(x).splitlines()[0][:300] if str(x) else ''}"
         print(json.dumps(out), flush=True)
         if o.device != "cpu":

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""estimate.py [--train] [-s KEY=VALUE]... ABLATE [NAME...] - what `run --dry-run` says of shipped experiments, against what runs took.
+"""estimate.py [--train] [-s KEY=VALUE]... ABLATE [NAME...] - compares the estimates of `run --dry-run` for shipped experiments with the time that runs took.
 
-Without --train: against the recorded runs (experiments/recorded/NAME.json.gz; without a NAME all of them). Seconds are compared row by row where they were
-recorded on a processor and with an instruction set like this machine's, with as many threads: in processor time where the record has it, else on the clock,
-which other processes on that machine lengthen. The program may have become faster since. Tokens of an update and tokens decoded do not depend on the machine,
-and are compared everywhere.
---train trains one seed of every row here, searches too, with one thread, and compares processor time, so that other processes disturb little. With
-ABLATE_ROWS (as `run --only`) and -s steps=100 an experiment that takes hours is checked in seconds."""
+Without --train the runs are recorded ones (experiments/recorded/NAME.json.gz; default: all). Seconds are compared row by row, if they were recorded on such a
+processor, with such an instruction set and as many threads: processor time if the record has it, else elapsed time, which other processes lengthened. The
+program may have become faster since. Tokens per update and decoded tokens do not depend on the machine, and are compared for all records.
+--train trains one seed of every row here, searches too, with one thread, and compares processor time, which other processes hardly change. ABLATE_ROWS (as
+`run --only`) and -s steps=100 check an experiment that takes hours in seconds."""
 import collections, gzip, json, os, re, sqlite3, statistics, subprocess, sys, tempfile
 from pathlib import Path
 
@@ -20,8 +19,8 @@ def call(program, command, name, threads, database, *more):
 
 
 def estimate(program, name, threads, *more):
-    """What the process that --dry-run asks prints, by row: not rounded, and with what it counted."""
-    with tempfile.TemporaryDirectory() as folder:  # no database: nothing is done
+    """What the process behind --dry-run prints for each row: seconds that are not rounded, and counts."""
+    with tempfile.TemporaryDirectory() as folder:  # an empty database, so that no run counts as done
         done = call(program, "estimate", name, threads, f"{folder}/none.db", "--dry-run", *more)
     rows, times = {}, None
     for line in done.stdout.split("\n"):
@@ -58,12 +57,12 @@ def processor():
 
 
 def family(words):
-    """avx512 and avx512_bf16 differ in products only; amx and generic are something else."""
+    """avx512 and avx512_bf16 are alike, as they differ in products only; amx and generic are not like others."""
     return "amx" if "amx" in words else "avx512" if "avx512" in words else "avx2" if "avx2" in words else "generic"
 
 
 def record_of(name):
-    """Runs by row, whole ones only; the device; and why others are left out."""
+    """The record's complete runs by row, its device, and why runs are left out."""
     recorded = json.loads(gzip.decompress((here / "recorded" / f"{name}.json.gz").read_bytes()))
     names = {v["hash"]: v["name"] for v in recorded["variants"]}
     runs, devices, left_out = collections.defaultdict(list), collections.Counter(), collections.Counter()

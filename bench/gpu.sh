@@ -45,7 +45,7 @@ pids=()
 sampler=
 out=
 trap 'kill "${pids[@]}" $sampler 2>/dev/null; [ -z "$out" ] || few_files; rm -rf "$work"' EXIT
-# Leaves few files: all but these go into an archive.
+# Leaves few files in $out: all others go into an archive.
 few_files() {
     local rest
     cd "$out" || return
@@ -55,7 +55,8 @@ few_files() {
     cd - >/dev/null || return
 }
 if [ -f "$pack" ]; then
-    tar -C "$work" -xf "$pack" 2>/dev/null || "${PYTHON:-python3}" -m tarfile -e "$pack" "$work" || exit 1 # without xz
+    # for machines without xz
+    tar -C "$work" -xf "$pack" 2>/dev/null || "${PYTHON:-python3}" -m tarfile -e "$pack" "$work" || exit 1
     pack=$work/ablate-gpu
 fi
 pack=$(cd -- "$pack" && pwd) || exit 1
@@ -78,8 +79,8 @@ cp "$pack/version.txt" "$out/" 2>/dev/null
 
 # ---- parts -----------------------------------------------------------------------------------------------------------
 
-# run NUMBER LIMIT NAME COMMAND...: output to parts/NUMBER.out and .err, a line to parts.tsv, all of it to the log.
-# Returns the exit code, 0 for one that is left out.
+# run NUMBER LIMIT NAME COMMAND...: writes output to parts/NUMBER.out and .err, a line to parts.tsv, and all of it to
+# the log. Returns the exit code, 0 for a part that is left out.
 run() {
     local n=$1 most=$2 name=$3 left=$((limit - SECONDS)) rc=0 began=$EPOCHREALTIME
     shift 3
@@ -92,7 +93,7 @@ run() {
         timeout -k 5 "$most" "$@" >"$out/parts/$n.out" 2>"$out/parts/$n.err" </dev/null || rc=$?
     fi
     printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$n" "$rc" "$began" "$EPOCHREALTIME" "$most" "$name" >>"$out/parts.tsv"
-    { # one write, for parts that end at the same time
+    { # one write, since parts may end at the same time
         printf '\n==== %s (rc %s)\n$ %s\n' "$name" "$rc" "$*"
         tail -c 20000 "$out/parts/$n.out"
         tail -c 8000 "$out/parts/$n.err"
@@ -101,7 +102,7 @@ run() {
     printf '%4ds  %-10s %s\n' "$SECONDS" "rc $rc" "$name"
     [ $rc = skipped ] || return $rc
 }
-# part LIMIT NAME COMMAND...; `beside` is the same in the background, until `join`.
+# part LIMIT NAME COMMAND...: runs a part. `beside` does so in the background, until `join`.
 wanted() { [ -z "$only" ] || [[ $1 =~ $only ]]; }
 part() {
     wanted "$2" || return 0
@@ -119,8 +120,8 @@ join() {
     pids=()
 }
 
-# Repeats the first few failed tests with each fallback, since the one that helps shows the fault's place, and then with
-# memcheck.
+# Repeats the first few failed tests with each fallback, since a fallback that helps shows where the fault is, and then
+# with memcheck.
 reruns=4
 fallbacks() { # LIMIT NAME COMMAND...
     local most=$1 name=$2 fallback
@@ -136,7 +137,7 @@ checked() { # LIMIT NAME COMMAND...
     part "$@" || rc=$?
     case $rc in
     0 | 77) ;;                      # 77: the test skipped itself
-    124) fallbacks 30 "${@:2}" ;;   # it hangs
+    124) fallbacks 30 "${@:2}" ;;   # it hung until the time limit
     *) fallbacks "$@" ;;
     esac
     return $rc
@@ -152,7 +153,7 @@ if [ -n "$mini" ]; then
     done
     small=$work/${small##*/} wmt=$work/${wmt##*/} news=$work/${news##*/} long=$work/${long##*/}
 fi
-brief() { [ -n "$mini" ] && echo 0.01 || echo "$1"; } # seconds to measure
+brief() { [ -n "$mini" ] && echo 0.01 || echo "$1"; } # SECONDS: time to measure, short if MINI is set
 [ $what = again ] && seconds=$(brief 4)
 train() { # CONFIG PRECISION GRAPH MORE_OF_THE_NAME ARGUMENTS...
     local how=stream
@@ -164,13 +165,13 @@ train() { # CONFIG PRECISION GRAPH MORE_OF_THE_NAME ARGUMENTS...
 
 # ---- the machine, and the gate ---------------------------------------------------------------------------------------
 
-sample() { # clocks, power and memory every second: the table shows them for each part
+sample() { # records clocks, power and memory every second; the table shows them for each part
     nvidia-smi --query-gpu=timestamp,memory.used,clocks.sm,power.draw,temperature.gpu,clocks_throttle_reasons.active \
         --format=csv,noheader,nounits -l 1 >"$out/samples.csv" 2>/dev/null &
     sampler=$!
 }
 # Searches the whole file system once, when a file that is in no usual place is first needed.
-everywhere() { # REGEX of paths: the shortest that matches, or nothing
+everywhere() { # REGEX: prints the shortest matching path, or nothing
     local names=(-name nvcc -o -name ncu -o -name compute-sanitizer -o -name nvidia-smi -o -name nvidia-cuda-mps-control
         -o -name 'libcublasLt.so.1[23]*' -o -name 'libcudnn.so.9*' -o -path '*/torch/version.py')
     [ -e "$work/everywhere" ] || timeout 30 find "${SEARCH:-/}" \( -path /proc -o -path /sys -o -path /dev -o \
@@ -190,7 +191,7 @@ find_tools() {
     file=$(command -v nvcc) && [ -z "${CUDA_HOME:-}" ] && export CUDA_HOME=${file%/bin/nvcc}
 }
 has_torch() { "$1" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' 2>/dev/null; }
-# An interpreter with PyTorch; its environment also has NVIDIA's libraries, which ablate then finds.
+# Finds an interpreter with PyTorch, whose environment also has NVIDIA's libraries for ablate.
 find_torch() {
     local file root each
     [ -z "${PYTHON:-}" ] && ! has_torch "$python" && [ -z "${torch_sought:-}" ] || return 0
@@ -205,7 +206,7 @@ find_torch() {
     done
     say "PyTorch: ${file:-nowhere}"
 }
-# Without cuBLASLt our own kernels can still be tested.
+# Finds cuBLASLt and other libraries. Without cuBLASLt our own kernels can still be tested.
 find_libraries() {
     local file name
     [ -z "${ABLATE_CUBLASLT:-}${ABLATE_PRODUCT:-}" ] || return 0
@@ -247,7 +248,7 @@ gate() {
 
 tests() {
     local test
-    cd "$pack/bin" || exit 1 # the tests look for plugins/ here
+    cd "$pack/bin" || exit 1 # the tests expect the folder plugins/ here
     for test in gpu_test_*; do
         checked 100 "test ${test#gpu_test_}" "$with" "./$test"
     done
@@ -256,10 +257,10 @@ tests() {
     done
     cd - >/dev/null || exit 1
 }
-plugins() { # all; on the emulated GPU one
+plugins() { # all plugins; on the emulated GPU one
     checked 120 "ablate check" "$ablate" check --device cuda ${mini:+position/learned}
 }
-# These run at the same time, since nothing is timed.
+# These sanitizers run at the same time, since nothing is timed.
 sanitizers() {
     local tool test
     cd "$pack/bin" || exit 1
@@ -273,7 +274,7 @@ sanitizers() {
     join
 }
 
-# Table 3's base row twice: against each other bit by bit, and dev perplexity against the CPU's record.
+# Trains Table 3's base row twice: compares the runs bit by bit, and dev perplexity with the CPU's record.
 base_row() { # NAME DATABASE SEEDS WORKERS
     part 100 "$1" "$ablate" run "$table3" --only base --seeds "$3" --device cuda --workers "$4" --no-check --progress \
         plain --db "$2"
@@ -291,7 +292,7 @@ bits() {
     if [ $what = first ]; then
         base_row "table 3 base, once more" "$b" 1 1
         part 20 "table 3 base, the same bits" bash "$here/gpu_compare.sh" models "$a" "$b"
-        base_row "table 3 base, beside another run" "$c" 1,2 2 # under MPS, if it is there
+        base_row "table 3 base, beside another run" "$c" 1,2 2 # with MPS, if it is installed
         part 20 "table 3 base, the same bits beside another run" bash "$here/gpu_compare.sh" models "$a" "$c"
     fi
     find "$out" -name '*.safetensors' -delete
@@ -307,9 +308,9 @@ timings() {
         [ $what = again ] && [ -z "$only" ] || train $config bf16 0 ""
     done
     train base bf16 1 ", odd vocabulary" --vocab $odd
-    # fused gradients (BGRADA, DRELU) against plain products and own kernels: a fused algorithm may be slower
+    # fused gradients (BGRADA, DRELU) against plain products and our own kernels, since a fused algorithm may be slower
     for config in $configs; do ABLATE_PRODUCT=plain train $config bf16 1 ", plain products"; done
-    # one batch of the smallest sentences: the graph is made for that many sentences
+    # one batch of the smallest sentences: a graph is captured for that many sentences
     { cat "$wmt"; yes 2:2 | head -n $pairs | paste -sd' '; } >"$work/pairs.txt"
     wmt=$work/pairs.txt train base bf16 1 ", with a batch of pairs"
 }
@@ -327,7 +328,7 @@ decoding() {
         "$out/parts/$((number - 1)).out" "$out/parts/$number.out"
     for batch in 64 256 $most_batch; do
         decode " bf16 $batch" "$news" $batch --seconds $seconds
-        # with the norms of attention's results apart, behind cuBLASLt's products
+        # plain products, followed by separate norms of attention's results
         ABLATE_PRODUCT=plain decode " bf16 $batch, plain products" "$news" $batch --seconds $seconds
     done
 }
@@ -348,7 +349,7 @@ attention() { # sentences of 512 tokens: our kernels, cuDNN, and the kernel that
         done
     done
 }
-# Runs of the small model at once, each its own process; all measure over the same seconds.
+# Runs several processes with the small model at once; all measure the same seconds.
 together_script='at=$(date +%s.%N -d "+$6 seconds"); for i in $(seq $1); do "$2" train --lengths "$3" --config "$5" --device cuda \
     --seconds "$4" --start-at "$at" & pids+=($!); done; for p in "${pids[@]}"; do wait $p || bad=1; done; exit ${bad:-0}'
 # The same under MPS, whose daemon lets their kernels overlap.
@@ -364,15 +365,14 @@ rm -rf "$place" && exit "${rc-0}"'
 together() {
     local n early arguments
     for n in 1 4 8; do
-        early=$((5 + n)) # seconds until all measure
+        early=$((5 + n)) # seconds until all processes have started and measure
         [ -n "$mini" ] && early=1
         arguments=("$together_script" _ $n "$measure" "$small" "$(brief 4)" "$(size_of small)" $early)
         part 50 "together $n" bash -c "${arguments[@]}"
         [ $n = 1 ] || part 60 "together $n, MPS" bash -c "$mps_script" _ "${arguments[@]}"
     done
 }
-# cuBLASLt's algorithms: the eight that its heuristic puts first are timed for every shape; choices-CONFIG.tsv has them
-# all.
+# Times the eight algorithms that cuBLASLt's heuristic ranks first, for every shape; choices-CONFIG.tsv lists them.
 choices() {
     local config
     for config in $configs; do
@@ -380,8 +380,8 @@ choices() {
         ABLATE_CUBLASLT_CHOICES=$out/choices-$config.tsv train $config bf16 1 ", algorithms chosen by time"
     done
 }
-# Measures one step's kernels, launched one after another: time, bytes, instructions, use of the tensor cores. Nsight
-# Compute runs each of them several times; its own way of holding the clocks is turned off.
+# Measures a step's kernels, launched one after another: time, bytes, instructions, use of the tensor cores. Nsight
+# Compute runs each kernel several times; it must not lock the clocks.
 metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,smsp__inst_executed.sum
 metrics+=,sm__inst_executed_pipe_tensor.sum
 metrics+=,sm__throughput.avg.pct_of_peak_sustained_elapsed,dram__throughput.avg.pct_of_peak_sustained_elapsed
@@ -402,7 +402,7 @@ counters() {
 
 # ---- PyTorch ---------------------------------------------------------------------------------------------------------
 
-torch_modes() { # CONFIG -> modes of the rival, the promising ones first
+torch_modes() { # CONFIG: prints the rival's modes, promising ones first
     case $1 in
     small)
         printf %s bf16-compilegraph-packed,bf16-graph-packed,bf16-compile-padded,bf16-eager-packed, \
@@ -416,14 +416,14 @@ torch_modes() { # CONFIG -> modes of the rival, the promising ones first
     esac
 }
 compiled() { tr , '\n' <<<"$1" | grep compile | sed 's/compilegraph/compile/' | sort -u | paste -sd,; }
-torch() { # LIMIT NAME PROGRAM ARGUMENTS...; the emulated GPU is the processor for PyTorch
+torch() { # LIMIT NAME PROGRAM ARGUMENTS...: runs a PyTorch program; with the emulated GPU on the CPU
     part "$1" "$2" "$python" "$here/$3" "${@:4}" ${mini:+--device cpu}
 }
 torch_train() { # LIMIT NAME CONFIG MODES
     torch "$1" "$2" train_gpu.py --lengths "$(file_of "$3")" --config "$(size_of "$3")" --modes "$4" --seconds \
         "$(brief 3)"
 }
-torch_cublaslt() { # prints the file that PyTorch itself has open
+torch_cublaslt() { # prints the path of the cuBLASLt that PyTorch itself loads
     ABLATE_CUBLASLT=${ABLATE_CUBLASLT:-$("$python" -c 'import torch
 if torch.cuda.is_available(): torch.ones(16, 16, device="cuda") @ torch.ones(16, 16, device="cuda")
 print(next((line.split()[-1] for line in open("/proc/self/maps") if "libcublasLt.so" in line), ""))' 2>>"$out/log.txt")}
@@ -434,7 +434,7 @@ rival() {
     local config
     seconds=$(brief 3)
     torch 90 "torch check" train_gpu.py --check
-    for config in $configs; do # fills the compiler's cache for the timings
+    for config in $configs; do # fills the compiler's cache before the timings
         beside 170 "torch compiles $config" "$python" "$here/train_gpu.py" --lengths "$(file_of $config)" --config \
             "$(size_of $config)" --modes "$(compiled "$(torch_modes $config)")" --warm-only ${mini:+--device cpu}
     done
@@ -458,8 +458,8 @@ rival() {
 
 # ---- Table 3 ---------------------------------------------------------------------------------------------------------
 
-# As many of the runs as the time allows; the same call with other seeds goes on (`ablate import` brings the files
-# together).
+# Trains as many runs as fit into the time; the same call with other seeds continues (`ablate import` joins the
+# records).
 whole_table() {
     local db=$out/table3.db name
     name=$(sed -n 's/^name *= *//p' "$table3" | head -1)

@@ -12,9 +12,9 @@ UNITS = {"ns": 1e-9, "nsecond": 1e-9, "us": 1e-6, "usecond": 1e-6, "ms": 1e-3, "
 
 
 def read(path):
-    """A dictionary a launch: numbers in seconds, bytes, instructions"""
+    """A dictionary per launch: numbers in seconds, bytes, instructions"""
     with open(path, errors="replace", newline="") as f:
-        lines = [x for x in f if x.startswith('"')]                       # ncu's own words begin with ==
+        lines = [x for x in f if x.startswith('"')]                       # lines of ncu itself begin with ==
     rows = list(csv.reader(lines))
     if len(rows) < 3:
         sys.exit(f"{path}: found {len(rows)} lines of CSV, expected names, units and a line a launch")
@@ -30,7 +30,7 @@ def read(path):
 
 
 def short(name):
-    """without template arguments and parameters"""
+    """A kernel's name without template arguments and parameters."""
     return name.split("(")[0].replace("void ", "")[:60]
 
 

@@ -1,4 +1,4 @@
-# gpu_report.sh - read by gpu.sh: the report, from the parts that lie in $out. Uses gpu.sh's variables.
+# gpu_report.sh - sourced by gpu.sh: writes the report from the parts in $out. Uses gpu.sh's variables.
 
 report() {
     [ -n "$sampler" ] && kill "$sampler" 2>/dev/null && wait "$sampler" 2>/dev/null

@@ -15,24 +15,26 @@ import sys
 
 SIZES = dict(small=(256, 1024, 3, 4, 10000), base=(512, 2048, 6, 8, 37000), big=(1024, 4096, 6, 16, 37000))  # d, ff, layers, heads, vocab
 FILES = dict(small="multi30k-8k.txt", wmt="wmt-like-25k.txt", news="newstest2014.txt", long="long-25k.txt")
-NOMINAL = dict(bf16_tflops=790.0, fp32_tflops=52.0, copy_tb_s=4.3)      # of an H200, where the ceilings were not measured
+# ceilings of an H200, for calls that measured none
+NOMINAL = dict(bf16_tflops=790.0, fp32_tflops=52.0, copy_tb_s=4.3)
 
 
 # ---- the floor ----
 
 class Roof:
-    """Seconds that operations take at least, summed."""
+    """Sums the least possible seconds of operations."""
 
     def __init__(self, ceilings, precision):
         self.flops = ceilings["bf16_tflops" if precision == "bf16" else "fp32_tflops"] * 1e12
         self.rate, self.size, self.seconds = ceilings["copy_tb_s"] * 1e12, 2 if precision == "bf16" else 4, 0.0
 
     def add(self, flops, elements, fixed=0, times=1):
-        """elements of the model's type, and `fixed` bytes of others"""
+        """elements: of the model's type; fixed: bytes of other types"""
         self.seconds += times * max(flops / self.flops, (elements * self.size + fixed) / self.rate)
 
     def product(self, rows, wide, out, more=0):
-        """y [rows, out] = x [rows, wide] W, forward; then dx and dW (in fp32). more: elements a fused epilogue reads or writes"""
+        """y [rows, out] = x [rows, wide] W, forward; then dx and dW (in fp32). more: elements that a fused epilogue
+        reads or writes"""
         f = 2.0 * rows * wide * out
         self.add(f, rows * wide + wide * out + rows * out + more)
         self.add(f, rows * out + wide * out + rows * wide + more)
@@ -40,7 +42,7 @@ class Roof:
 
 
 def attention(roof, pairs, rows, keys, width, heads, back):
-    """pairs: scores of a head that count."""
+    """pairs: pairs of query and key that are not masked, per head."""
     if not back:
         roof.add(4 * pairs * width, width * (2 * rows + 2 * keys), 4 * heads * rows)
     else:
@@ -59,16 +61,17 @@ def parameters(config):
 
 
 def step_floor(config, batch, ceilings, precision):
-    """Seconds of one training step over the real tokens of a batch."""
+    """Least seconds of a training step over the real tokens of a batch."""
     d, ff, layers, heads, vocab = SIZES[config]
     roof, (s, t, pairs) = Roof(ceilings, precision), sums(batch)
 
-    def sublayer(rows):                                                   # dropout, residual, normalisation, there and back
+    # dropout, residual and norm, forward and backward
+    def sublayer(rows):
         roof.add(0, 4 * rows * d, 8 * rows)
         roof.add(0, 4 * rows * d, 8 * rows)
 
     def feed_forward(rows):
-        roof.product(rows, d, ff, rows * ff / 16)                         # the ReLU's bits
+        roof.product(rows, d, ff, rows * ff / 16)                         # the ReLU's mask
         roof.product(rows, ff, d)
         sublayer(rows)
 
@@ -91,7 +94,7 @@ def step_floor(config, batch, ceilings, precision):
     roof.add(0, 2 * (s + t) * d)                                          # embedding
     roof.add(0, (s + t) * d, 8 * min(vocab, s + t) * d)
     roof.product(t, d, vocab)
-    roof.add(0, 2 * t * vocab)                                            # softmax, smoothing, gradient in place
+    roof.add(0, 2 * t * vocab)                                            # softmax with smoothing, gradient in place
     roof.add(0, 0, (30 if precision == "bf16" else 28) * parameters(config))
     return roof.seconds
 
@@ -143,7 +146,8 @@ def text_of(path):
 
 
 def samples_of(path):
-    """[(seconds since 1970, MiB in use, MHz, W, degrees, reasons why the clock is held back, as bits)]; what is not a number is None"""
+    """[(seconds since 1970, MiB in use, MHz, W, degrees, bits of the reasons why the clock is held back)]; values that
+    are not numbers are None"""
     def value(text, kind):
         try:
             return kind(text)
@@ -162,7 +166,8 @@ def samples_of(path):
 
 
 def during(samples, began, ended):
-    """What the GPU did in a part: most memory [MB], least and mean clock [MHz], most power [W], reasons why the clock was held back."""
+    """What the GPU did during a part: largest memory [MB], least and mean clock [MHz], largest power [W], reasons why
+    the clock was held back."""
     here = [x for x in samples if began <= x[0] <= ended]
     column = lambda i: [x[i] for x in here if x[i] is not None]
     clocks, reasons = column(2), 0
@@ -201,7 +206,7 @@ class Found:
         return rows[0].get(key) if rows else None
 
     def rivals(self, key, **wanted):
-        """[(value, mode)] of PyTorch's lines with these entries, the least first"""
+        """[(value, mode)] of PyTorch's results with these entries, smallest value first"""
         return sorted((r[key], r["mode"]) for r in self.torch if key in r and all(r.get(k) == v for k, v in wanted.items()))
 
 
@@ -288,7 +293,7 @@ def complaint(part):
 
 
 def checks(parts):
-    """How many checks passed, and what went wrong: a line for each complaint, with all that made it."""
+    """Number of checks that passed, and a line for each distinct complaint with the checks that made it."""
     tests = [p for p in parts if p["name"].startswith(("test ", "sanitizer ", "torch check", "ablate check", "table 3 base", "decode base, "))]
     yield f"checks: {sum(p['rc'] == 0 for p in tests)} of {len(tests)} passed"
     heard = {}
@@ -303,7 +308,7 @@ def checks(parts):
 
 
 def since(rows, earlier):
-    """Lines that compare our figures with those of an earlier call."""
+    """Lines that compare our figures with an earlier call's."""
     before = {(r["what"], r["unit"]): r["ours"] for r in earlier if r.get("ours")}
     for r in rows:
         old = before.get((r["what"], r["unit"]))

@@ -44,7 +44,7 @@ static view weight_view(int64_t rows, int64_t width, int32_t index)
     return v;
 }
 
-/* Returns seconds of the clock, or with one thread processor time, which other programs disturb less. */
+/* Returns seconds: processor time if there is one thread, since other programs disturb it less; else the clock. */
 static double seconds_now(void)
 {
     struct timespec t;
@@ -96,7 +96,7 @@ static void time_products(int64_t k, int64_t n, bool tied)
     time_call("  _DW", cpu_LINEAR_DW, &dw);
     call sum = {.op = OP_COLUMN_SUM, .n_in = 1, .n_out = 1, .in = {y}, .out = {b}};
     time_call("  COLUMN_SUM", cpu_COLUMN_SUM, &sum);
-    w.param = -1; /* no kept copy: shows the cost of packing in a product of few rows */
+    w.param = -1; /* no packed copy is kept: shows what packing costs a product of few rows */
     f.in[1] = w, f.in[0].dim[2] = f.out[0].dim[2] = 16;
     time_call("  packing, 16 rows", cpu_LINEAR, &f);
     release(&f, 1);

@@ -3,8 +3,8 @@
 
     bench/layers_torch.py --ablate ./ablate --length 24 --sentences 32 --d-model 256 --repeats 5
 
-A layer: lstm and recurrent (GRU), half of the width in each direction in an encoder, all of it forwards in a decoder, then a projection; convolutional, of
-width 3. Forward and backward, with the gradient of the input, in fp32. PyTorch: torch.nn.LSTM, GRU and Conv1d, eager and compiled, the faster counts."""
+Layers: lstm and recurrent (GRU), then a projection: an encoder's has half of the width in each direction, a decoder's runs forwards only; convolutional, of
+width 3. Times forward and backward passes, with the gradient of the input, in fp32. PyTorch: the faster of eager and compiled torch.nn.LSTM, GRU and Conv1d."""
 import argparse
 import json
 import os
@@ -31,7 +31,7 @@ class Recurrent(nn.Module):
 
 
 class Convolution(nn.Module):
-    """ablate's convolutional: [B,T,d] -> [B,T,d]; in a decoder a position sees itself and those before."""
+    """Like ablate's convolutional: [B,T,d] -> [B,T,d]; in a decoder a position sees itself and earlier ones."""
 
     def __init__(self, d, both, width=3):
         super().__init__()
@@ -49,7 +49,7 @@ def module(name, d, both):
 
 
 def theirs(o, name, compiled):
-    """Milliseconds of forward and backward, the median over --seconds."""
+    """Milliseconds of a forward and backward pass, the median over --seconds."""
     torch.manual_seed(1)
     layer = module(name, o.d_model, o.role == "encoder")
     call = torch.compile(layer) if compiled else layer

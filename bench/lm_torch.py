@@ -58,7 +58,7 @@ class Decoder(nn.Module):
 
 
 class Trainer:
-    """Steps of the recipe on random windows of the text's first nine tenths."""
+    """Steps of the recipe on random windows of the first nine tenths of the text."""
 
     def __init__(self, text, steps, compiled):
         letters = sorted(set(text))
@@ -108,7 +108,8 @@ class Trainer:
 
 
 def ours(o, seconds):
-    """Tokens a second that `ablate run` tells of the experiment when it is stopped after so many steps as take about `seconds`."""
+    """Tokens per second that `ablate run` reports for the experiment, stopped after as many steps as take about
+    `seconds`."""
     ini = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "experiments", "checks", "shakespeare.ini")
     with tempfile.TemporaryDirectory() as place:
         command = [o.ablate, "run", ini, "--only", "base", "--db", place + "/results.db", "--threads", str(o.threads), "--workers", "1", "--no-check"]

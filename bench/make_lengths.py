@@ -14,7 +14,7 @@ import os
 import random
 import sys
 
-SPREAD, SIDES = 0.55, 0.15          # of log(length); of log(target length / source length)
+SPREAD, SIDES = 0.55, 0.15          # standard deviations of log(length), and of log(target length / source length)
 
 
 def arguments():
@@ -39,7 +39,7 @@ def arguments():
 
 
 def from_text(o):
-    """Lengths of the text's pairs, and words about them."""
+    """Lengths of the text's pairs, and a description of them."""
     import sentencepiece as spm
     if not os.path.exists(o.model):
         spm.SentencePieceTrainer.train(input=o.train_on or [o.src, o.tgt], model_prefix=o.model.removesuffix(".model"),
@@ -52,9 +52,9 @@ def from_text(o):
 
 
 def synthetic(o):
-    """Enough pairs that sorting them gives batches of many lengths."""
+    """Makes enough pairs that sorting them gives batches of many lengths."""
     r = random.Random(o.seed)
-    mu = -SPREAD**2 / 2                                               # of a variable with mean 1
+    mu = -SPREAD**2 / 2                                               # log-normal with mean 1
     clip = lambda x: int(min(o.longest, max(3, round(x))))
     pairs = []
     for _ in range(int(64 * o.tokens / o.mean) + 1):
@@ -64,7 +64,7 @@ def synthetic(o):
 
 
 def cut(pairs, tokens):
-    """Neighbours together, at most so many tokens on either side."""
+    """Cuts the list into batches of successive pairs, with at most so many tokens on either side."""
     batches, now, used = [], [], (0, 0)
     for p in pairs:
         grown = (used[0] + p[0], used[1] + p[1])
@@ -81,7 +81,7 @@ def main():
     pairs, words = synthetic(o) if o.synthetic else from_text(o)
     batches = cut(pairs if o.unsorted else sorted(pairs), o.tokens)
     if not o.unsorted:
-        batches = batches[:-1] or batches                             # the last one is not full
+        batches = batches[:-1] or batches                             # drops the last one, which is not full
         if 0 < o.batches < len(batches):
             batches = [batches[(2 * i + 1) * len(batches) // (2 * o.batches)] for i in range(o.batches)]
         random.Random(o.seed).shuffle(batches)

@@ -19,7 +19,7 @@ emulated=
 mkdir -p "$1"
 out=$(cd -- "$1" && pwd)
 build=${BUILD:-$root/build-gpu} pack=$out/ablate-gpu data=${ABLATE_DATA:-$root/data}/multi30k
-most=28000000 # bytes of the archive: with the tracked files it fits into 56 MiB (tests/travels.sh)
+most=28000000 # most bytes of the archive, so that it and the tracked files fit into 56 MiB (tests/travels.sh)
 say() { printf '%s\n' "$*" >&2; }
 
 if [ -z "$emulated" ]; then
@@ -55,8 +55,8 @@ else
 fi
 find "$pack/bin" -type f -perm -u+x -exec strip --strip-unneeded {} +
 
-# Libraries that any of the programs needs, and theirs (ldd follows them). The compiler's go into a separate folder: the
-# other machine's are newer, if it has them.
+# Collects the libraries that any program needs, and their libraries (ldd follows them). The compiler's libraries go
+# into a separate folder: if the other machine has them, its own are newer.
 mapfile -t files < <(find "$pack/bin" -type f)
 for file in "${files[@]}"; do ldd "$file" 2>/dev/null || true; done | sort -u >"$out/ldd.txt"
 if grep 'not found' "$out/ldd.txt" >&2; then exit 1; fi
@@ -92,7 +92,7 @@ SH
 done
 chmod +x "$pack/with" "$pack/ablate" "$pack/ablate-bench"
 
-# Nothing but the C library may come from elsewhere.
+# Checks that only the C library is missing from the pack.
 for file in "${files[@]}"; do LD_LIBRARY_PATH=$pack/lib:$pack/gcc ldd "$file"; done | awk '/=> \//{print $1, $3}' |
     sort -u |
     grep -v "$pack" | grep -Ev '^(libc|libm|libdl|librt|libpthread|libresolv)\.so' >"$out/outside.txt" || true
@@ -105,8 +105,8 @@ git -C "$root" log -1 --format='%H%n%cd' >"$pack/version.txt" 2>/dev/null || tru
 git -C "$root" status --short >>"$pack/version.txt" 2>/dev/null || true
 echo "needs $needs or newer, $(uname -m)" >>"$pack/version.txt"
 env -i "$pack/ablate" list devices >/dev/null || { say "the packed program does not run here"; exit 1; }
-# The module and each test hold the same kernels: a dictionary that reaches back over a whole file finds them again
-# (wants 1 GB here, 0.1 GB there).
+# The module and each test contain the same kernels: a dictionary larger than a file finds the repeats (compressing
+# needs 1 GB, unpacking 0.1 GB).
 XZ_OPT=${XZ_OPT---lzma2=preset=6,dict=96MiB} tar -C "$out" --sort=name -cJf "$out/ablate-gpu.tar.xz" ablate-gpu
 size=$(stat -c %s "$out/ablate-gpu.tar.xz")
 say "$out/ablate-gpu.tar.xz: $((size / 1000000)) MB, $(du -sm "$pack" | cut -f1) MB unpacked, needs $needs or newer"

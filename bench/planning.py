@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""planning.py [--rows N] ABLATE [FILE.ini]... - time and memory of `run --dry-run` for sweeps of N rows (1,000), without files ten shipped experiments of
-different kinds. A sweep is added to each file: rows that differ in d_ff, which are counted one by one, each with rates of its own, which are not. Prints rows,
-seconds on the clock and of processors, and the largest process; exit code 1 if one takes over 10 s or 2 GB, or is refused. On a machine that does nothing else."""
+"""planning.py [--rows N] ABLATE [FILE.ini]... - measures time and memory of `run --dry-run` for sweeps of N rows [1,000]. Default files: ten shipped
+experiments of different kinds. Adds a sweep to each file, over d_ff, whose models are counted one by one, and over learning rates, which need no further count.
+Prints rows, seconds, processor seconds, and the size of the largest process. Exit code 1 if a file takes over 10 s or 2 GB, or is refused. Run it on an idle
+machine."""
 import os, re, subprocess, sys, tempfile, time
 from pathlib import Path
 
 MOST_SECONDS, MOST_BYTES = 10, 2e9
-WIDTHS = 10  # values of d_ff
+WIDTHS = 10  # number of values of d_ff
 usual = ["quick", "paper/table3-multi30k", "paper/table3-wmt14", "paper/extrapolation", "paper/table4-wsj", "parsing/parsing-ablation", "methods/factors",
          "tasks/mqar", "tasks/mad", "tasks/addition"]
 
 
 def plan(program, ini, database):
-    """Exit code, standard error, seconds, seconds of processors and bytes of the largest process."""
+    """Runs a dry run. Returns exit code, standard error, seconds, processor seconds, and bytes of the largest
+    process."""
     began = time.monotonic()
     asked = subprocess.Popen([program, "run", ini, "--dry-run", "--db", database], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     said = asked.stderr.read()
@@ -26,10 +28,10 @@ def rows_of(said):
 
 
 def planned(program, file, rates):
-    """plan() of the file with a sweep of so many rates for each d_ff; 0: as it is."""
+    """plan() of the file with a sweep of so many rates for each d_ff; 0: of the file unchanged."""
     sweep = f"\n[sweep planned]\ncombine = grid\nd_ff = {', '.join(str(64 + 8 * i) for i in range(WIDTHS))}\n"
     sweep += f"lr = {', '.join(f'{1e-4 * (i + 1):.4f}' for i in range(rates))}\n"
-    large = file.parent / f".planned-{os.getpid()}.ini"  # beside it, for what it includes
+    large = file.parent / f".planned-{os.getpid()}.ini"  # in the file's folder, so that its includes are found
     with tempfile.TemporaryDirectory() as work:
         try:
             large.write_text(file.read_text() + (sweep if rates else ""))
@@ -48,7 +50,7 @@ def main(arguments):
     program, files, bad = os.path.abspath(arguments[0]), [Path(x) for x in arguments[1:]] or [folder / f"{x}.ini" for x in usual], 0
     for file in files:
         before, first = (rows_of(planned(program, file, n)[1]) for n in (0, 1))
-        each = max(1, first - before)  # rows for a rate: a file with conditions has a row for each
+        each = max(1, first - before)  # rows per rate: a file with conditions has one for each condition
         code, said, clock, processor, memory = planned(program, file, max(1, -((before - rows) // each)))
         over = code or clock > MOST_SECONDS or memory > MOST_BYTES
         bad |= bool(over)

@@ -23,8 +23,8 @@ static const int64_t shapes[][2] = {{128, 128},  {128, 384},  {128, 512},   {512
                                     {512, 2048}, {2048, 512}, {128, 10000}, {256, 10000}, {512, 10000}};
 static const int64_t few[] = {1, 4, 12, 32, 64, 128, 256};
 static params store = {.version = 1};
-static bool changes; /* weights change before every product */
-static bool cold;    /* operands are in memory, in no cache */
+static bool changes; /* the weights change before every product */
+static bool cold;    /* operands come from memory, not from a cache */
 
 static view filled(dtype type, int64_t rows, int64_t width)
 {
@@ -55,11 +55,12 @@ static double median(double *x, int n)
     return x[n / 2];
 }
 
-/* Prints medians of a call's GFLOP/s, its copies used alternately, and of their share of the rate in registers. */
+/* Prints the median GFLOP/s of a call, alternating between its copies, and their median share of the rate in
+ * registers. */
 static void print_rate(kernel run, call *calls, int copies)
 {
     double took[MOST_RUNS], share[MOST_RUNS], peak, until = ticks() + SECONDS, flops = call_flops(calls, &cpu_backend);
-    int n = 0, turns = 1 + (int)(2e7 / flops), next = 0; /* the smallest take microseconds */
+    int n = 0, turns = 1 + (int)(2e7 / flops), next = 0; /* repeats small products, which take microseconds */
     err e = {""};
     for (int i = 0; i < copies; i++) calls[i].params = &store;
     for (int i = -copies; i < MOST_RUNS && (i < 3 || ticks() < until); i++) {

@@ -36,7 +36,7 @@ SIZES = {
 
 
 class Unpack(torch.autograd.Function):
-    """rows [R, w] -> [n, w], zero where no row goes; index [R] of distinct targets."""
+    """rows [R, w] -> [n, w], with zeros where no row goes; index [R]: distinct targets."""
 
     @staticmethod
     def forward(ctx, rows, index, n):
@@ -49,7 +49,7 @@ class Unpack(torch.autograd.Function):
 
 
 class Pack(torch.autograd.Function):
-    """The inverse: [n, w] -> rows [R, w]. index_select's own gradient is a slow scatter-add."""
+    """The inverse of Unpack: [n, w] -> rows [R, w]. The gradient of index_select would be a slow scatter-add."""
 
     @staticmethod
     def forward(ctx, x, index):
@@ -86,7 +86,7 @@ class Side:
             self.mask = torch.zeros(b, 1, 1, t).masked_fill_(~real[:, None, None], -math.inf).to(dtype)
 
     def shifted(self):
-        """Decoder input: BOS, then the sentence without its last token."""
+        """The decoder's input: BOS, then the sentence without its last token."""
         first = self.pos == 0
         self.ids = self.ids.roll(1).masked_fill(first, 1)
         return self

@@ -21,7 +21,7 @@ for repeat in $(seq "$repeats"); do
     for config in $configs; do
         for precision in bf16 fp32; do
             vocab=(--vocab 10000)
-            [[ $config != table3-* ]] || vocab=() # as the experiment has it
+            [[ $config != table3-* ]] || vocab=() # with the experiment's own vocabulary
             "$program" train "${vocab[@]}" --lengths "$lengths" --config "$config" --precision $precision \
                 --seconds "$seconds" --threads "$threads" | tee -a "$out"
         done

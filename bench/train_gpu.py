@@ -32,11 +32,11 @@ from train_torch import read_lengths
 try:
     from torch.nn.attention.varlen import varlen_attn
     CAUSAL = {"is_causal": True} if "is_causal" in inspect.signature(varlen_attn).parameters else {"window_size": (-1, 0)}
-except ImportError:                                                       # before torch 2.10
+except ImportError:                                                       # torch before 2.10 lacks it
     varlen_attn = None
 
 SIZES = {
-    "mini": Size(16, 32, 2, 1, 0.1, 60),                                  # to try the programs out
+    "mini": Size(16, 32, 2, 1, 0.1, 60),                                  # smallest sizes, to try the programs out
     "tiny": Size(128, 256, 4, 4, 0.1, 10000),
     "small": Size(256, 1024, 4, 3, 0.1, 10000),
     "base": Size(512, 2048, 8, 6, 0.1, 37000),
@@ -64,7 +64,7 @@ def arguments():
 # ---- the packed layout ----
 
 def varlen_by_hand(q, k, v, q_side, k_side, causal):
-    """Sentence by sentence; where there is no GPU, to try this program out."""
+    """varlen attention, sentence by sentence, to try this program out without a GPU."""
     starts, ends = q_side.cu.tolist(), k_side.cu.tolist()
     pieces = []
     for i in range(len(starts) - 1):
@@ -81,7 +81,7 @@ def varlen(q, k, v, q_side, k_side, causal):
 
 
 class Attention(rival.Attention):
-    """rival's, which also takes a Packed side."""
+    """Like rival.Attention, but also for a Packed side."""
 
     def forward(self, x, side, memory=None, source=None, causal=False):
         if not isinstance(side, Packed):
@@ -97,8 +97,8 @@ class Attention(rival.Attention):
 
 
 class Room:
-    """What every batch of a file gets in the packed layout: rows and sentences of the largest, and some short dummy sentences that
-    take the rows which are left, so that no row is without one."""
+    """The shape of every batch of a file in the packed layout: rows and sentences of the largest one. Short dummy
+    sentences fill the remaining rows, so that no row is without a sentence."""
 
     def __init__(self, batches):
         rows = [sum(p[i] for p in b) for b in batches for i in (0, 1)]
@@ -115,7 +115,8 @@ class Room:
 
 
 class Packed:
-    """One side of a batch; the attributes of rival.Side that the model reads, and cu [slots + 1], the sentences' first rows."""
+    """One side of a batch: the attributes of rival.Side that the model reads, and cu [slots + 1], the offsets of the
+    sentences."""
     packed = True
 
     def __init__(self, lengths, room, vocab, generator):
@@ -125,7 +126,7 @@ class Packed:
         self.ids = torch.randint(4, vocab, (room.rows,), generator=generator)
         self.ids[self.cu[1:].long()[n > 0] - 1] = 2                      # EOS
         self.gold = self.ids.clone()
-        self.gold[sum(lengths):] = -100                                  # no loss from dummies
+        self.gold[sum(lengths):] = -100                                  # dummies have no loss
         self.longest = room.longest
 
     shifted = rival.Side.shifted
@@ -193,7 +194,7 @@ class Trainer:
         self.lr.fill_(self.size.d_model**-0.5 * min(self.t**-0.5, self.t * 4000**-1.5))
 
     def work(self, source, target):
-        """All of a step but the learning rate; may be written into a graph."""
+        """All of a step except the learning rate; may be captured into a graph."""
         for p in self.params:
             p.grad = None
         with torch.autocast(self.device, torch.bfloat16, enabled=self.mode.precision == "autocast"):
@@ -213,7 +214,7 @@ class Trainer:
 
 
 class Graphs:
-    """The trainer's step as CUDA graphs: one for all batches where they have one shape, else one for each."""
+    """The trainer's step as CUDA graphs: one for all batches if they have one shape, else one for each."""
 
     def __init__(self, trainer, data):
         self.trainer, self.data, self.made = trainer, data, {}
@@ -270,7 +271,7 @@ def measure(o, text, batches):
     size = SIZES[o.config] if not o.vocab else Size(**{**SIZES[o.config].__dict__, "vocab": o.vocab})
     data = make_data(batches, size, mode, o.device)
     if device != "cpu":
-        torch.cuda.reset_peak_memory_stats()                             # needs CUDA to be in use already
+        torch.cuda.reset_peak_memory_stats()                             # works only after CUDA was used
     trainer = Trainer(size, mode, device)
     begun = time.perf_counter()
     if mode.graph:
@@ -313,14 +314,16 @@ def forget(device):
 # ---- is it the same model? ----
 
 def check(o):
-    """Same weights, same sentences: loss and gradients of the packed layout against the padded one. True when they agree."""
-    bf16 = o.device != "cpu"                                             # varlen on a GPU is for bf16
+    """Compares loss and gradients of the packed and the padded layout, with equal weights and sentences. Returns True
+    if they agree."""
+    bf16 = o.device != "cpu"                                             # on a GPU varlen needs bf16
     mode = Mode("bf16-eager-packed" if bf16 else "autocast-eager-packed")
     size, batch = Size(64, 128, 2, 2, 0.0, 50), [(7, 6), (3, 2), (11, 9), (5, 3)]
     room, g = Room([batch, [(9, 9)]]), torch.Generator().manual_seed(1)
     packed = [Packed([p[i] for p in batch], room, size.vocab, g) for i in (0, 1)]
     padded = [rival.Side([p[i] for p in batch], size.vocab, False, mode.dtype, g) for i in (0, 1)]
-    for a, b in zip(packed, padded):                                     # the packed sentences, in the padded layout
+    # puts the packed sentences into the padded layout
+    for a, b in zip(packed, padded):
         b.gold = a.ids[:len(b.index)].clone()
         b.ids[b.index] = b.gold
     torch.manual_seed(0)
@@ -347,7 +350,7 @@ def main():
     for text in o.modes.split(","):
         try:
             out = measure(o, text, batches)
-        except Exception as x:                                           # the other modes are still worth a try
+        except Exception as x:                                           # this mode failed; the others may work
             out = dict(who=f"torch {torch.__version__}", what="train", config=o.config, mode=text,
                        error=f"{type(x).__name__}: {str(x).splitlines()[0][:300] if str(x) else ''}")
         print(json.dumps(out), flush=True)

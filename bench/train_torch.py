@@ -55,7 +55,7 @@ def tuned():
 
 
 def read_lengths(path):
-    """[[(src, tgt), ...], ...]"""
+    """Reads batches: [[(src, tgt), ...], ...]."""
     with open(path) as f:
         lines = [line.split("#")[0].split() for line in f]
     return [[tuple(map(int, pair.split(":"))) for pair in line] for line in lines if line]
@@ -76,7 +76,7 @@ class Mode:
 
 
 class Trainer:
-    """Model, optimizer and one step of a mode."""
+    """A mode's model and optimizer; step() trains once."""
 
     def __init__(self, size, mode):
         self.mode, self.size, self.t = mode, size, 0
@@ -113,7 +113,8 @@ def peak_rss():
 
 
 def busy():
-    """(CPU seconds of the whole machine, of this process): their difference over a while is what others took."""
+    """(CPU seconds of the whole machine, of this process): the growth of their difference is what other programs
+    used."""
     with open("/proc/stat") as f:
         user, nice, system, _, _, irq, soft, steal = map(int, f.readline().split()[1:9])
     own = os.times()
@@ -148,14 +149,15 @@ def measure(o):
                 loss=round(losses[-1], 5), first_loss=round(losses[0], 5), threads=torch.get_num_threads(),
                 parameters=sum(p.numel() for p in trainer.params), warm_s=round(warm, 1),
                 cpu_ms_per_step=round(1e3 * own / len(times), 1),
-                others_cpu=round(max(0.0, others) / total / os.cpu_count(), 3),         # share of the machine that others used
+                # share of the machine that other programs used
+                others_cpu=round(max(0.0, others) / total / os.cpu_count(), 3),
                 preload=" ".join(os.path.basename(p) for p in os.environ.get("LD_PRELOAD", "").split(":")))
 
 
 # ---- is it the same model? ----
 
 def oracle_state(params, layers):
-    """Parameters under the oracle's names -> state dict of rival.Model."""
+    """Renames parameters from the oracle's names to a state dict of rival.Model."""
     out = {"embed.weight": params["embed"]}
 
     def linear(to, name):
@@ -181,7 +183,8 @@ def oracle_state(params, layers):
 
 
 def check():
-    """Same weights, same batch, fp32: loss and gradients, all layouts and attentions, against the oracle. The worst difference."""
+    """Compares loss and gradients in fp32 with the oracle's, with equal weights and batch, for all layouts and
+    attentions. Returns the worst difference."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "oracle"))
     from model import Config, Transformer, hashed, pad
     c = Config()

@@ -24,7 +24,7 @@ version=$(sed -n 's/^project(ablate VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=ablate-$version-linux-$arch
 mkdir -p "$at" "$kept/bin" "$prefix"/{include,lib,licences}
 exec {lock}>"$kept/lock"
-flock "$lock" # another call may be making them
+flock "$lock" # waits for another call that may be making them
 touch "$kept"
 find "$cache" -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -rf {} +
 rm -f "$kept/not-fetched"
@@ -38,15 +38,15 @@ die() {
 for tool in cmake ninja objcopy ld readelf dpkg-source tclsh python3 xz apt-get patch; do
     command -v $tool >/dev/null || die "no $tool: the first lines of packaging/build.sh name the packages to install"
 done
-# once NAME FUNCTION: runs the function in a temporary folder, $here, with its messages in a file, unless it has
-# succeeded before
+# once NAME FUNCTION: runs the function in a temporary folder, $here, and logs its messages to a file. Does nothing if
+# it has succeeded before.
 here=$kept/building
 once() {
     local mark=$kept/done-$1 log=$kept/$1.log
     [ ! -e "$mark" ] || return 0
     say "$1"
     rm -rf "$here" && mkdir "$here"
-    { cd "$here" && "$2"; } >"$log" 2>&1 </dev/null & # in the background set -e holds, unlike before ||
+    { cd "$here" && "$2"; } >"$log" 2>&1 </dev/null & # set -e works in the background, but not before ||
     wait $! || { tail -30 "$log" >&2 && die "$1 failed: $log"; }
     rm -rf "$here"
     touch "$mark"
@@ -61,11 +61,12 @@ tools() {
 once tools tools
 zig=$(python -c 'import ziglang, os; print(os.path.dirname(ziglang.__file__))')/zig
 for command in cc c++; do
-    # without -O zig would link, and first compile, a library of its checks
+    # without -O zig would compile and link its library of runtime checks
     printf '#!/bin/sh\nexec %q %s -target %s-linux-gnu.%s -fno-sanitize=undefined "$@"\n' "$zig" $command "$arch" $glibc \
         >"$kept/bin/$command"
 done
-export CCACHE_COMPILERCHECK=content CCACHE_COMPILERTYPE=clang # with ccache as launcher: these commands are scripts
+# tells ccache that these commands, which are scripts, are clang
+export CCACHE_COMPILERCHECK=content CCACHE_COMPILERTYPE=clang
 unset CMAKE_CUDA_COMPILER_LAUNCHER
 own=$kept/bin/cc
 if [ "$arch" != "$(uname -m)" ]; then # for this machine
@@ -121,7 +122,7 @@ source_of() {
     touch "$kept/not-fetched"
     return 1
 }
-# archive NAME OBJECTS...
+# archive NAME OBJECTS...: makes a static library of the objects
 archive() { "$kept/bin/ar" rcs "$prefix/lib/lib$1.a" "${@:2}"; }
 compile=("$kept/bin/cc" -c -O2 -fPIC)
 headers() { cp "$@" "$prefix/include"; }
@@ -160,25 +161,26 @@ sqlite() {
 sentencepiece() {
     source_of sentencepiece
     patch -R -p1 <debian/patches/disable-static-library.patch
-    # Each library is compiled in one piece, as most of its files are shorter than their headers. Protobuf's leave macros
-    # behind, which their header refuses to define twice.
+    # Compiles each library as one unit, since most of its files are shorter than their headers. Protobuf's files define
+    # macros that its headers refuse to define twice.
     local source
     for source in third_party/protobuf-lite/*.cc; do
         printf '#ifdef PROTOBUF_NAMESPACE\n#include <google/protobuf/port_undef.inc>\n#endif\n' >>"$source"
     done
     cmake -B "$here/sentencepiece-build" "${settings[@]}" -DSPM_ENABLE_SHARED=OFF -DSPM_ENABLE_TCMALLOC=OFF \
         -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=100
-    ninja -C "$here/sentencepiece-build" sentencepiece-static sentencepiece_train-static # not its programs
+    # only the libraries, not the programs
+    ninja -C "$here/sentencepiece-build" sentencepiece-static sentencepiece_train-static
     headers src/sentencepiece_{processor,trainer}.h
     cp "$here"/sentencepiece-build/src/*.a "$prefix/lib"
 }
-# OpenMP's runtime, and the functions that detect instruction sets, as zig's own report that there are none.
+# Builds OpenMP's runtime, and the functions that detect instruction sets, since zig's own report none.
 llvm() {
     source_of llvm-toolchain-19 openmp cmake compiler-rt/lib/builtins/cpu_model
     cmake -S openmp -B "$here/openmp-build" "${settings[@]}" -DCMAKE_INSTALL_PREFIX="$prefix" \
         -DOPENMP_STANDALONE_BUILD=ON -DLIBOMP_ENABLE_SHARED=OFF -DLIBOMP_OMPT_SUPPORT=OFF -DLIBOMP_OMPD_SUPPORT=OFF \
         -DLIBOMP_INSTALL_ALIASES=OFF -DOPENMP_ENABLE_LIBOMPTARGET=OFF \
-        -DOPENMP_TEST_C_COMPILER=/none # else it needs ThreadSanitizer, which zig would compile
+        -DOPENMP_TEST_C_COMPILER=/none # otherwise it needs ThreadSanitizer, which zig would compile
     ninja -C "$here/openmp-build" install
     cp openmp/LICENSE.TXT "$prefix/licences/llvm"
     [ "$arch" != x86_64 ] ||
@@ -224,7 +226,7 @@ rm -rf "${at:?}/$name"
 loudly install.log cmake --install "$at/ablate" --strip --prefix "$at/$name"
 cp -R "$prefix/licences" "$at/$name/share/doc/ablate"
 
-# ---- the machine's requirements --------------------------------------------------------------------------------------
+# ---- checks: the program needs only libraries and symbols of the promised glibc --------------------------------------
 newest=0
 while read -r file; do
     head -c 4 "$file" | grep -q ELF || continue
@@ -244,7 +246,7 @@ say "newest symbol: GLIBC_$newest; libraries: glibc's own; no RUNPATH outside"
 # ---- the packages ----------------------------------------------------------------------------------------------------
 tar -C "$at" --owner=0 --group=0 --numeric-owner --sort=name -czf "$work/$name.tar.gz" "$name"
 say "$work/$name.tar.gz"
-# In the wheel the program is a script and the rest data, so that pip lays out an environment as the tarball is.
+# In the wheel the program is a script and all other files are data, so that pip installs the tarball's layout.
 wheel=$at/wheel/ablate-$version
 rm -rf "$at/wheel"
 mkdir -p "$wheel.data/data" "$wheel.data/scripts" "$wheel.dist-info"

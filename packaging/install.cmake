@@ -7,8 +7,8 @@ install(DIRECTORY experiments DESTINATION share/ablate)
 install(DIRECTORY python/ablate DESTINATION lib/ablate/python PATTERN __pycache__ EXCLUDE)
 install(FILES README.md LICENSE CHANGELOG.md CITATION.cff DESTINATION share/doc/ablate)
 install(DIRECTORY docs/ DESTINATION share/doc/ablate)
-install(FILES core/lab/draw/letters/OFL.txt DESTINATION share/doc/ablate) # licence of the letters in PNG files
-# Files that the program writes about itself, if this version can.
+install(FILES core/lab/draw/letters/OFL.txt DESTINATION share/doc/ablate) # licence of the font used in PNG files
+# Files that the program prints about itself, such as its manual, if this version can.
 install(CODE [[
   set(here "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
   set(ENV{ABLATE_HOME} "${here}")
@@ -31,7 +31,7 @@ set(CPACK_PACKAGE_CONTACT "ablate contributors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Which part of a Transformer matters? Ablation studies from one INI file")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)               # depends on the libraries that it was built with
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)               # lists the libraries that the program links
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gcc, pkg-config") # for users' plugins
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_STRIP_FILES ON)

@@ -9,7 +9,7 @@ enum { CHUNK = 1 << 20 }; /* random numbers, copied repeatedly */
 
 typedef struct {
     call forward, backward;
-    void *kept[16]; /* the backend's memory */
+    void *kept[16]; /* memory that the backend allocated */
     int n_kept;
 } attention;
 
@@ -18,7 +18,7 @@ typedef struct {
     dtype type;
     int64_t heads, d_k;
     char *chunk; /* CHUNK numbers of `type` */
-    char *back;  /* copied back to wait for the device */
+    char *back;  /* a result copied back, to wait for the device */
 } place;
 
 static view tensor(attention *x, const place *p, dtype type, int64_t rows, int64_t width, const void *from)
@@ -152,7 +152,7 @@ static void fill(char *at, dtype type, int64_t seed)
         if (type == F32)
             ((float *)at)[i] = v.f;
         else
-            ((uint16_t *)at)[i] = (uint16_t)(v.bits >> 16); /* cut, not rounded: the values do not matter */
+            ((uint16_t *)at)[i] = (uint16_t)(v.bits >> 16); /* bf16 by truncation: the values do not matter */
     }
 }
 

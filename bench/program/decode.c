@@ -34,7 +34,7 @@ static pairs sources_of(const recorded *r, arena *a)
     return (pairs){.n = n, .src = ids, .src_at = at};
 }
 
-/* Counts the output tokens; -1 and a message if an output is not as long as its source. */
+/* Returns the number of output tokens, or -1 and a message if an output is not as long as its source. */
 static int64_t forced_length(const pairs *p, const hypothesis *h, err *e)
 {
     int64_t tokens = 0;
@@ -82,7 +82,7 @@ static int measure(model *m, const pairs *p, const bench_options *o, err *e)
     double *took = xcalloc((size_t)o->steps + 1, sizeof *took), spent = 0, late = 0;
     pass now = {0};
     int64_t done = 0;
-    int bad = decode_all(m, p, &how, &now, e); /* loads kernels */
+    int bad = decode_all(m, p, &how, &now, e); /* an untimed pass, which loads kernels */
     double first = now.stats.seconds;
     if (!bad) late = bench_start(o);
     for (; !bad && done < o->steps && (!done || o->seconds <= 0 || spent < o->seconds); done++) {

@@ -46,7 +46,7 @@ int bench_claim(bench *b, const char *name, const int64_t *id, db_claim *out, er
     return got == 1 ? 0 : got < 0 ? -1 : fail(e, "%s: found no run left to claim", name);
 }
 
-/* Records events of many workers at once, a few from each at a time, as they arrive over pipes. */
+/* Records events of many workers, interleaved, as they arrive over pipes. */
 static int measure_events(bench *b, double *per_second, err *e)
 {
     enum { TOGETHER = 8 };
@@ -127,7 +127,7 @@ static int fill_table(bench *b, err *e)
     return bad;
 }
 
-/* Measures the seconds of `ablate COMMAND WORD --db ...`, including its start; discards its output. */
+/* Returns the seconds that `ablate COMMAND WORD --db ...` takes, its start included; discards its output. */
 static double seconds_of(const char *program, const char *line, const char *path, err *e)
 {
     char *all = xprintf("'%s' %s --db '%s' >/dev/null 2>&1", program, line, path);
@@ -153,7 +153,7 @@ static int measure_all(bench *b, const char *program, err *e)
     if (bench_watch(b, &frame, e) || fill_table(b, e)) return -1;
     double first = seconds_of(program, "table wide", b->path, e), table = seconds_of(program, "table wide", b->path, e);
     if (measure_events(b, &events, e)) return -1;
-    db_close(b->d); /* writes its log back, because the file's size is measured */
+    db_close(b->d); /* merges the write-ahead log, because the file's size is measured */
     before = bytes_in(b->path);
     if (!(b->l->d = b->d = db_open(&(db_options){.path = b->path}, e)) || time_runs(b, &points, &claims, e)) return -1;
     db_close(b->d);

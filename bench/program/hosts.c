@@ -12,16 +12,16 @@
 
 enum { HOSTS = 2, SECONDS = 5 };
 typedef struct {
-    double seconds; /* the host's own user and system time */
+    double seconds; /* user and system time of the host itself */
     size_t done;
 } spent;
 
 static const char stand_in[] = "#!/bin/sh\nprintf 'phase\\ttrain\\npoint\\ttrain_PPL\\t1\\t5\\n' >&3\n"
                                "printf 'result\\tPPL\\tmin\\t\\tmean\\t\\t5\\t1\\tlast\\t0\\t0\\nend\\n' >&3\n";
 
-static void ignore(int signal) { (void)signal; } /* outside of the host's loop, which has its own handler */
+static void ignore(int signal) { (void)signal; } /* outside of the host's loop, which handles signals itself */
 
-/* Runs a host in a process of its own. */
+/* Runs a host in a new process. */
 static void host(const bench *b, const char *name, const int64_t *ids, size_t n, const char *program, int to)
 {
     err e = {0};

@@ -13,12 +13,13 @@ typedef struct {
     const char *name, *d_model, *d_ff, *heads, *layers;
     int64_t vocab;
 } shape;
-static const shape shapes[] = {{"mini", "16", "32", "2", "1", 60}, /* for trying the measurement */
+static const shape shapes[] = {{"mini", "16", "32", "2", "1", 60}, /* smallest sizes, for trying out a measurement */
                                {"tiny", "128", "256", "4", "4", 10000},
                                {"small", "256", "1024", "4", "3", 10000},
                                {"base", "512", "2048", "8", "6", 37000},
                                {"big", "1024", "4096", "16", "6", 37000},
-                               {"table3-quarter", "64", "256", "8", "3", 2000}, /* base of the experiments */
+                               /* the base rows of these experiments */
+                               {"table3-quarter", "64", "256", "8", "3", 2000},
                                {"table3-core", "128", "512", "4", "3", 4000}};
 
 static const shape *shape_of(const bench_options *o, err *e)

@@ -16,10 +16,10 @@ typedef struct {
     const recorded *r;
     int64_t step; /* steps done */
     size_t at;    /* the next batch */
-    double loss;  /* label-smoothed, per target token of the last batch */
+    double loss;  /* with label smoothing, per target token of the last batch */
 } trainer;
 
-/* Runs `n` steps, and reads their losses at the end. */
+/* Runs `n` steps, then reads their losses. */
 static int steps(trainer *t, int64_t n, err *e)
 {
     const double(*sums)[2];
@@ -44,8 +44,8 @@ static int64_t steps_of_block(const bench_options *o, const backend *b, size_t b
     return !pass ? 1 : batches < STEPPER_PENDING ? (int64_t)batches : STEPPER_PENDING;
 }
 
-/* Runs steps until every shape is planned and, on a device, is a graph: its first run loads kernels, its second is
- * captured; a workspace that grows discards earlier graphs. */
+/* Runs steps until every shape is planned and, on a device, captured as a graph. The first run of a shape loads
+ * kernels, the second is captured; a workspace that grows discards earlier graphs. */
 static int warm_up(trainer *t, const bench_options *o, bool device, err *e)
 {
     int64_t n = device ? 3 * (int64_t)t->r->n : 0;

@@ -11,7 +11,7 @@ typedef struct {
     model m;
     train_step *s;
     int64_t step;
-    double *ms; /* for each pass over the batches */
+    double *ms; /* milliseconds of each pass over the batches */
 } variant;
 
 static int variant_open(variant *v, const bench_options *o, const backend *b, err *e)
@@ -43,8 +43,8 @@ static int pass(variant *v, const recorded *r, double *ms, err *e)
     return 0;
 }
 
-/* Returns the median of consecutive passes' ratios, which is more reliable than a ratio of medians, because consecutive
- * passes suffer equal disturbances. */
+/* Returns the median ratio of consecutive passes. It is more reliable than a ratio of medians, since consecutive passes
+ * suffer equal disturbances. */
 static double ratio_of(const variant *base, const variant *v, size_t passes)
 {
     double *ratio = xmalloc(passes * sizeof *ratio);

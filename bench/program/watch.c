@@ -14,7 +14,7 @@ static double processor_time(void)
     return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-/* Records a run's start: a curve of CURVE points. */
+/* Starts a run, with a curve of CURVE points. */
 static int begin(bench *b, const db_claim *c, err *e)
 {
     db_point p[CURVE];

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         to_wandb as to_wandb,
     )
 
-# Imported when they are first used: a run with a plugin in Python needs none of them.
+# Imported at first use, since a run with a plugin in Python needs none of them.
 _RESULTS = "Chart Frame Table curves judge plot program query run runs table to_parquet to_wandb".split()
 __all__ = [
     name for name in dir() if not name.startswith("_") and name not in ("annotations", "TYPE_CHECKING")

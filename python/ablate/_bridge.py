@@ -18,7 +18,7 @@ from ablate._tensor import Tensor
 
 MAGIC, MAJOR = 0x41424C54, 2
 _OWN = os.path.dirname(__file__)
-_kept: list[Any] = []  # what descriptions point at; plugins live to the end
+_kept: list[Any] = []  # objects that descriptions point at; plugins live to the end
 _C_KINDS = "task attention position feed_forward norm block head optimizer schedule".split()
 
 
@@ -29,7 +29,7 @@ def start(address: int) -> bool:
     Parameters
     ----------
     address : int
-        Of `services` in core/network/plugin/python.c.
+        Address of `services` in core/network/plugin/python.c.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def traced(address: int, function: Callable[..., Any], call: Callable[..., Any],
     Parameters
     ----------
     address : int
-        Of the context.
+        Address of the context.
     function : callable
         The plugin's function, for messages.
     call : callable
@@ -437,7 +437,7 @@ def describe(path: str, address: int) -> bool:
     path : str
         The file.
     address : int
-        Of the `python_answer` to write.
+        Address of the `python_answer` to write.
 
     Returns
     -------

@@ -26,7 +26,7 @@ class Context(Calls):
     Parameters
     ----------
     address : int
-        Of the program's ab_ctx.
+        Address of the program's ab_ctx.
     """
 
     def _call(self, name: str, *arguments: Any) -> Tensor:

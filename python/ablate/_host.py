@@ -709,7 +709,7 @@ class HostFunctions:
         x : Tensor
             [..,n].
         name : str
-            Of the learned or recorded values, below the layer.
+            Name of the learned or recorded values, below the layer.
         width : int
             Columns of the result.
         bias : bool, optional
@@ -742,7 +742,7 @@ class HostFunctions:
         x : Tensor
             [..,n].
         name : str
-            Of the learned or recorded values, below the layer.
+            Name of the learned or recorded values, below the layer.
         width : int
             Columns of the result.
         bias : bool, optional
@@ -880,7 +880,7 @@ class HostFunctions:
         x : Tensor
             Rows [rows,d_model]; `Info.feed_forward` says whether the layer has one.
         name : str
-            Of its learned values, such as "ffn"; two calls with one name share them.
+            Name of its learned values, such as "ffn"; two calls with one name share them.
 
         Returns
         -------
@@ -903,7 +903,7 @@ class HostFunctions:
         x : Tensor
             Rows [rows,d_model].
         name : str
-            Of its learned values, such as "self.ln"; two calls with one name share them.
+            Name of its learned values, such as "self.ln"; two calls with one name share them.
 
         Returns
         -------
@@ -928,7 +928,7 @@ class HostFunctions:
         s : Tensor
             Rows [rows,d_model].
         name : str
-            Of its learned values, such as "self.ln"; two calls with one name share them.
+            Name of its learned values, such as "self.ln"; two calls with one name share them.
 
         Returns
         -------
@@ -1207,9 +1207,9 @@ class HostFunctions:
         """
         Return x in training, and in decoding all steps so far.
 
-        Keys, values or similar [B,n,T,d], with equal n and d in every step: returns x. In decoding x is
-        this step's [B,n,1,d], and the result is [B,n,Tk,d], as long as kpos: all steps so far, then zeros,
-        which mask hides. Call order identifies a cache.
+        x (keys, values or similar) [B,n,T,d], with equal n and d in every step. In decoding x is this
+        step's [B,n,1,d], and the result [B,n,Tk,d], as long as kpos, has all steps so far, then zeros,
+        which mask hides. The order of calls identifies a cache.
 
         Parameters
         ----------
@@ -1356,7 +1356,7 @@ class HostFunctions:
 
         Rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' =
         (1 - z) m + z h, where a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U
-        [d,3d] is named `u` and uniform in 1/sqrt(d).
+        [d,3d] is named `u`, initially uniform in [-1/sqrt(d), 1/sqrt(d)].
 
         Parameters
         ----------
@@ -1404,7 +1404,7 @@ class HostFunctions:
         x : Tensor
             Rows [rows,n] made from x or mem.
         name : str
-            Of the linear with (before + 1 + behind) n inputs.
+            Name of the linear with (before + 1 + behind) n inputs.
         width : int
             Columns of the result.
         before : int
@@ -1716,7 +1716,7 @@ class HostFunctions:
         rows : Tensor
             Rows [rows,n].
         name : str
-            Of the weights [before + 1 + behind,n], oldest position first.
+            Name of the weights [before + 1 + behind,n], oldest position first.
         before : int
             How many positions before a token it sees, in tokens.
         behind : int
@@ -1915,9 +1915,9 @@ class HostFunctions:
         """
         Return Q of a = Q R; no gradient, on CPUs only.
 
-        Q of a = Q R, [..,m,n] with m >= n -> the same shape: orthonormal columns, R's diagonal >= 0.
-        Columns that depend on those before them complete a basis; zeros give the identity. No gradient; on
-        CPUs only.
+        Q of a = Q R, [..,m,n] with m >= n -> the same shape: orthonormal columns, R's diagonal >= 0. A
+        column of a that depends on earlier ones gets a direction that completes the basis; a = 0 gives the
+        identity. No gradient; on CPUs only.
 
         Parameters
         ----------
@@ -2037,9 +2037,9 @@ class HostFunctions:
 
         a convolution of each column by itself with a filter as long as the sentence: rows [rows,n] -> the
         same shape, in O(T log^2 T) on CPUs; a GPU has no kernel and says so. Row i of past [L,n] weighs the
-        position i before, row i of future [L,n] the position i + 1 behind; future None: none, as in every
-        decoder. Rows beyond a filter's length count as 0. Decoding keeps all positions, and past needs a
-        row for each, as many as kpos. Without a future no position affects an earlier one, not even by
+        position i before, row i of future [L,n] the position i + 1 after; future None: none, as in every
+        decoder. Filters shorter than the sentence continue with 0. Decoding keeps all positions and needs
+        as many rows of past as kpos. Without a future no position affects an earlier one, not even by
         rounding.
 
         Parameters
@@ -2122,8 +2122,8 @@ class HostFunctions:
         """
         Run a long short-term memory along each sentence.
 
-        As gru, a long short-term memory: i, f, o = sigmoid(a + u), g = tanh(a + u), m' = f m + i g, h' = o
-        tanh(m'), where a and u have columns i, f, o, g; U [d,4d].
+        Like gru, but a long short-term memory: i, f, o = sigmoid(a + u), g = tanh(a + u), m' = f m + i g,
+        h' = o tanh(m'), where a and u have columns i, f, o, g; U [d,4d].
 
         Parameters
         ----------
@@ -2227,7 +2227,7 @@ class HostFunctions:
         x : Tensor
             Rows [rows,d_model].
         name : str
-            Of its learned values.
+            Name of its learned values.
 
         Returns
         -------

@@ -109,7 +109,7 @@ class Host:
         Parameters
         ----------
         address : int
-            Of the table.
+            Address of the table.
         functions : list of str
             Their C prototypes, in the table's order.
         """

@@ -276,7 +276,7 @@ def judge(
     lower_is_better : bool
         Whether smaller scores are better.
     name : str
-        Of the table.
+        Name of the table.
 
     Returns
     -------
