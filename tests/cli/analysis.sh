@@ -143,7 +143,7 @@ echo "every row under a condition too, compared with base there"
     printf '[variant wide]\nd_k = 6\n[condition reverse]\nsequence.kind = reverse\n'
 } >under.ini
 exits 0 ablate run under.ini --threads 1 --progress none
-has out "Base is base under the row's condition; variances are shared within one."
+has out "Each row is compared with base under its condition; conditions share no variances."
 equal "$(sql "SELECT group_concat(row||' against '||base,'; ') FROM (SELECT row,base FROM paired WHERE experiment='under' AND metric='acc' ORDER BY place)")" \
     "wide against base; wide @ reverse against base @ reverse" "what the rows are compared with"
 equal "$(sql "SELECT count(*) FROM paired p JOIN summary r ON r.experiment=p.experiment AND r.variant=p.row AND r.metric=p.metric

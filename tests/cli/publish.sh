@@ -16,7 +16,7 @@ for file in small.ini runs.json table.csv page.html README.md plugins/mine.c SHA
 done
 exits 0 cmp mine.c folder/plugins/mine.c
 exits 0 cmp small.ini folder/small.ini
-has folder/README.md "- mine: plugins/mine.c, built to the object "
+has folder/README.md "- mine: plugins/mine.c, SHA-256 of the object "
 hasnt folder/README.md "**"
 (cd folder && sha256sum -c --quiet SHA256SUMS) || wrong "sha256sum -c"
 grep -qrF "$work" folder && wrong "a folder of this machine is in the published one"

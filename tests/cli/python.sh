@@ -57,7 +57,7 @@ hasnt out "†"
 
 echo "published with what it imports, and verified"
 exits 0 ablate publish open folder
-has folder/README.md "- cosine: plugins/cosine.py, with what it imports and ablate's version the hash"
+has folder/README.md "- cosine: plugins/cosine.py, SHA-256 with its imports and ablate's version"
 equal "$(ls folder/plugins)" "$(printf 'angle.py\ncosine.py')" "sources"
 exits 0 ablate verify folder --build-plugins
 has out "retrained: 1 of 1 runs with the same digits"

@@ -103,7 +103,7 @@ hasnt out "left out"
 exits 4 ablate gate lm A/heads=1 --metric loss --db some.db
 has out "the record left out the statistics per sentence that an answer needs"
 exits 0 ablate plan lm --detect "0.1 loss" --db some.db
-has out "part of a comparison unknown, taken as 0, so the power is too high: the record left out"
+has out "choices of searches): unknown, taken as 0, so the power is too high: the record left out"
 exits 0 ablate plan lm --detect "0.1 bits_per_char" --db some.db
 hasnt out "left out"
 exits 0 ablate show lm/base@1 --db some.db

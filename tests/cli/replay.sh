@@ -31,7 +31,7 @@ has out "curves: 4 of 4 points are as recorded, bit for bit" # dev_PPL at 90 and
 
 echo "from its start"
 exits 0 ablate replay few/base --step 3 --plugin-path .
-has err "from its start: no state of it is left before this step"
+has err "from its start: no saved state before this step is left"
 has out "curves: the run has no point between these steps"
 exits 0 ablate replay few/base --step 60 --plugin-path .
 has out "curves: 8 of 8 points are as recorded, bit for bit"
@@ -72,7 +72,7 @@ has err 'none.ini: found no such INI file'
 exits 2 ablate replay ini/base --step 1 -s threads=2
 has err "-s and --seed: found a run, expected an INI"
 exits 1 ablate replay ini/base --step 121
-has err "step 121: the run has 120"
+has err "step 121: the run has only 120 steps"
 exits 2 ablate replay ini/base --step 5 --until 4
 has err "--until 4: expected --step or more, 5"
 exits 1 ablate replay ini/bas --step 5

@@ -12,7 +12,7 @@ for file in "$source"/experiments/recorded/*.json.gz; do
     ablate verify "$file" --at-most "$seconds" --seed "${ABLATE_RETRAIN_SEED:-1}" >out 2>err || code=$?
     if grep -q "found no finished run" err; then
         echo "$name: none took $seconds s or less"
-    elif grep -q "this processor does not do" out; then
+    elif grep -q "this processor does not support" out; then
         other=$((other + 1))
         echo "$name: $(grep -m1 'this processor' out)"
     elif grep -q "training failed.*: no file " err || { [ -z "$data" ] && grep -q "training failed" err; }; then

@@ -49,7 +49,7 @@ equal "$(wc -l <asked)" 1 "questions for the limits"
 begin refused
 export REFUSE=102
 ARRAY=4 JOBS=1000 exits 0 ablate run refused.ini --seeds 1..10 --threads 1 --launcher slurm --detach --progress plain
-has err "sbatch did not accept the job: sbatch: error: QOSMaxSubmitJobPerUserLimit: 6 of 10 tasks were handed over"
+has err "sbatch did not accept the job: sbatch: error: QOSMaxSubmitJobPerUserLimit: 6 of 10 tasks were submitted"
 equal "$(sql "SELECT count(*) FROM run WHERE status='queued'")" 4 "runs of the parts that were refused"
 exits 0 ablate sync refused --wait
 equal "$(done_runs)" 6 "runs of the parts that were taken"

@@ -1,4 +1,4 @@
-/* artifact.c - the workbench of publish and verify: a database of one experiment in a folder of its own. */
+/* artifact.c - the workbench: a temporary folder in which publish and verify import one experiment. */
 #include "lab/archive/artifact.h"
 #include "base/shell.h"
 #include "lab/report/table.h"
@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* The keeper: waits until every process that holds the other end of the pipe has ended, and removes the folders. */
+/* The keeper process: waits until no process holds the other end of the pipe, then removes both folders. */
 static void keep(int life, const char *folder, const char *part)
 {
     char byte;

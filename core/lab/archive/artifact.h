@@ -1,4 +1,4 @@
-/* artifact.h - an experiment as files for others: written, published, checked, and its runs trained again. */
+/* artifact.h - writes an experiment to files for others, checks such files, and trains their runs again. */
 #ifndef ABLATE_ARCHIVE_ARTIFACT_H
 #define ABLATE_ARCHIVE_ARTIFACT_H
 #include "lab/results/read.h"
@@ -8,22 +8,22 @@
 enum { RECORD_POINTS = 200 }; /* points kept per learning curve */
 int record_write(const places *p, const char *experiment, const char *path, const db_export_options *o, err *e);
 
-/* A folder with its own database; both are removed together. */
+/* A temporary folder with a database of one experiment. */
 typedef struct {
     char *folder;
     char *path; /* the database's path */
     db_options db;
-    int life, keeper; /* the keeper, a process, removes the folder if this process ends by a signal */
+    int life, keeper; /* life: end of a pipe; keeper: process that removes the folder once life is closed */
 } workbench;
-/* part: another folder that is removed at the end, or NULL. */
+/* part: another folder to remove with it, or NULL. */
 int workbench_open(workbench *w, const char *part, err *e);
-/* Call in a child before exec: the child ends with this program, and the folder stays until it has ended. */
+/* Call in a child before exec. The child then gets SIGTERM if this program dies, and the folder outlives the child. */
 void workbench_lend(const workbench *w);
 void workbench_close(workbench *w);
 
-/* Imports a file of record_write into an empty workbench; returns the experiment's name in the arena, or NULL. */
+/* Imports a record into an empty workbench. Returns the experiment's name, in the arena; NULL and e: an error. */
 const char *workbench_import(const workbench *w, const char *file, arena *a, err *e);
-/* Writes the experiment's table with full precision as CSV. */
+/* Appends the experiment's table as CSV with full precision. */
 int workbench_table(const workbench *w, const char *experiment, str *out, err *e);
 
 /* Files of a published folder. */
@@ -45,11 +45,11 @@ int digits_shared(double a, double b);
 
 typedef struct {
     const workbench *w;
-    const char *program, *data_dir, *runs; /* runs: the user's, which start_from and teacher may name */
+    const char *program, *data_dir, *runs; /* runs: the user's folder of runs, for start_from and teacher */
     const char *plugins;                   /* another folder of plugins beside the program's, or NULL */
 } retraining;
 /* Trains a run of the workbench's database again, with its device's threads and instruction set, and prints both values
- * of each metric. Adds the number of metrics that differ in any digit to *differ. 0, or -1 and a message. */
+ * of each metric. Adds the number of metrics that differ in any digit to *differ. Returns 0, or -1 and e. */
 int retrain(const retraining *t, const read_run *was, size_t *differ, err *e);
 
 /* ---- publish.c ---- */
@@ -66,6 +66,6 @@ typedef struct {
     bool build_plugins;
 } verify_options;
 enum { HOLDS = 0, FAILS = 1, OTHER_DIGITS = 3 };
-/* Checks a file of record_write or a folder of publish, prints what it finds, returns one of these codes; -1 and e. */
+/* Checks a record or a published folder and prints faults. Returns one of these codes, or -1 and e. */
 int verify(const verify_options *o, const char *what, const places *p, err *e);
 #endif

@@ -18,8 +18,8 @@ typedef struct {
     const char *folder; /* folder being written; renamed when it is complete */
     workbench w;
     arena a;
-    read_experiment own; /* from the database, with this machine's paths; no rows: only recorded */
-    str sums, sources;   /* lines of SHA256SUMS, and of README.md on plugins */
+    read_experiment own; /* the database's runs, with this machine's paths; no rows: only recorded runs exist */
+    str sums, sources;   /* text of SHA256SUMS; README.md's lines on plugins */
 } publishing;
 
 /* Prints information on standard error, unless p->quiet. */
@@ -97,9 +97,9 @@ static int write_ini(publishing *p, err *e)
     return rc;
 }
 
-/* ---- sources of plugins outside of the program ---- */
+/* ---- sources of plugins that do not ship with the program ---- */
 
-/* Copies a source, unless another plugin has it, too. */
+/* Copies a source, unless it was already copied for another plugin. */
 static int write_source(const char *folder, const char *name, void *self, err *e)
 {
     publishing *p = self;
@@ -143,11 +143,11 @@ static int write_plugin(publishing *p, const cJSON *one, err *e)
         rc = plugin_each_source(path, write_source, p, e);
         bool changed = plugin_hash(file, now, &none) || !same(now, hash);
         str_addf(&p->sources, "- %s: plugins/%s, %s %s%s\n", name, source,
-                 python ? "with what it imports and ablate's version the hash" : "built to the object", hash,
+                 python ? "SHA-256 with its imports and ablate's version" : "SHA-256 of the object", hash,
                  changed ? "; **it has changed since the runs, so the source may have too**" : "");
         if (changed) print_notice(p, "plugin %s has changed since its runs: its source may differ from theirs\n", name);
     } else if (!is_shipped(file)) {
-        str_addf(&p->sources, "- %s: the object %s; its source was not found beside it\n", name, hash);
+        str_addf(&p->sources, "- %s: SHA-256 of the object %s; its source was not found beside it\n", name, hash);
         print_notice(p, "plugin %s: no %s beside %s, so the folder has its hash only\n", name, source, file);
     }
     return rc;

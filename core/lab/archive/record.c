@@ -16,7 +16,7 @@ static bool begins(const char *start, const char *at)
     return at == start || strchr(" =:,;+'([{", at[-1]) || at[-1] == '"'; /* + separates files in a setting */
 }
 
-/* Does a complete path begin at `at`, in a text that begins at `start`? */
+/* Does a path in `folder` begin at `at`, in a text that begins at `start`? */
 static bool is_path(const char *start, const char *at, const char *end, const char *folder)
 {
     size_t n = strlen(folder);
@@ -24,8 +24,8 @@ static bool is_path(const char *start, const char *at, const char *end, const ch
     return begins(start, at) && (at + n == end || at[n] == '/' || strchr(after_path, at[n]));
 }
 
-/* Returns the end of a plugin's or its source's complete path that begins at `at`, or NULL. *shown: the part to keep,
- * from "plugins/" on if it contains that, else its name. */
+/* If the absolute path of a plugin or plugin source begins at `at`, returns its end, else NULL. *shown: the part to
+ * keep, from "plugins/" on, or the file's name if the path has no such folder. */
 static const char *plugin_at(const char *start, const char *at, const char *end, const char **shown)
 {
     if (*at != '/' || !begins(start, at)) return NULL;
@@ -44,7 +44,7 @@ static const char *plugin_at(const char *start, const char *at, const char *end,
     return stop;
 }
 
-/* Writes the inside of one JSON string. */
+/* Appends the inside of one JSON string, with folders replaced. */
 static void add_text(str *out, const char *start, const char *end, const place *places, size_t n)
 {
     for (const char *at = start; at < end;) {

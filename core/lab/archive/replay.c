@@ -1,4 +1,4 @@
-/* replay.c - repeats updates of a run from the nearest state that it left, and compares them with its stored curves. */
+/* replay.c - repeats updates of a run from the nearest saved state, and compares them with its stored curves. */
 #include "lab/archive/replay.h"
 #include "lab/archive/artifact.h"
 #include "network/train/states.h"
@@ -14,9 +14,9 @@ int replay_job_of(const places *p, const replay_options *o, const char *config, 
     const char *steps = bad ? NULL : settings_get(&set, "steps"), *ranks = bad ? NULL : settings_get(&set, "ranks"),
                *start = bad ? NULL : settings_get(&set, "start_step");
     if (!bad && steps && o->until > strtoll(steps, NULL, 10))
-        bad = fail(e, "step %lld: the run has %s", (long long)o->until, steps);
+        bad = fail(e, "step %lld: the run has only %s steps", (long long)o->until, steps);
     if (!bad && start && o->step <= strtoll(start, NULL, 10))
-        bad = fail(e, "step %lld: the run continues another from its step %s", (long long)o->step, start);
+        bad = fail(e, "step %lld: the run continues another run, from step %s on", (long long)o->step, start);
     if (!bad && ranks && !same(ranks, "1"))
         bad = fail(e, "the run has %s ranks, which do not fit into one process", ranks);
     *j = (replay_job){.job = {.config = config,
@@ -43,14 +43,14 @@ void replay_job_free(replay_job *j)
 typedef struct {
     const read_curve *curves;
     size_t n;
-    int64_t from; /* the state's updates */
+    int64_t from; /* updates already done in the state */
     size_t points, differ;
 } comparison;
 
 static void compare_point(void *self, const char *metric, int64_t step, double value)
 {
     comparison *x = self;
-    if (step <= x->from) return; /* points that the state repeats */
+    if (step <= x->from) return; /* stored in the state, not computed again */
     for (size_t i = 0; i < x->n; i++)
         for (size_t k = 0; k < x->curves[i].n && same(x->curves[i].metric, metric); k++) {
             double was = x->curves[i].points[k].value;
@@ -72,7 +72,7 @@ static void compute_as(const read_run *run, replay_job *j)
     if (!how.cpu) return;
     j->job.device = "cpu", j->job.threads = how.threads;
     if (how.isa[0] && cpu_use(how.isa, &lacks))
-        fprintf(stderr, "this processor does not do %s: digits may differ\n", how.isa);
+        fprintf(stderr, "this processor does not support %s: digits may differ\n", how.isa);
 }
 
 static int print_outcome(const read_run *run, const comparison *x, train_outcome now, const err *e)
@@ -82,7 +82,7 @@ static int print_outcome(const read_run *run, const comparison *x, train_outcome
     if (same_end) printf("%s, as recorded\n", e->text);
     if (!x->points)
         printf(
-            "curves: the run has no point between these steps (they are at every 50th, and where dev is measured)\n");
+            "curves: the run has no point between these steps (points are at every 50th, and where dev is measured)\n");
     else
         printf("curves: %zu of %zu points are as recorded, bit for bit\n", x->points - x->differ, x->points);
     return x->differ ? 1 : 0;
@@ -104,7 +104,7 @@ static int replay_run(const replay_options *o, const places *p, reader *r, const
     compute_as(&d->run, &j);
     if (!quiet)
         fprintf(stderr, "%s, seed %lld, from %s%s\n", d->row, (long long)d->run.seed, state ? state : "its start",
-                state ? "" : ": no state of it is left before this step (keep_states)");
+                state ? "" : ": no saved state before this step is left (keep_states)");
     train_outcome now = replay_train(&j, e);
     int code = print_outcome(&d->run, &x, now, e);
     replay_job_free(&j);

@@ -9,9 +9,9 @@ typedef struct {
     bool gdb, profile;
 } replay_options;
 
-/* Fills in the job of a run with these settings; the caller calls replay_job_free. -1 and e: steps beyond the run's. */
+/* Fills in the job of a run; the caller calls replay_job_free. config: its settings. -1 and e: it lacks such steps. */
 int replay_job_of(const places *p, const replay_options *o, const char *config, replay_job *j, err *e);
 void replay_job_free(replay_job *j);
-/* Trains steps of a run of the database again and prints points of its curves that differ. 0: none; 1; -1 and e. */
+/* Repeats steps of a run and prints the curve points that differ. Returns 0: none; 1: some; -1 and e: an error. */
 int replay(const replay_options *o, const char *run, const places *p, bool quiet, err *e);
 #endif

@@ -1,4 +1,4 @@
-/* retrain.c - trains a recorded run again, as equally as this machine can, and compares its results. */
+/* retrain.c - trains a recorded run again, as exactly as this machine can, and compares its results. */
 #include "base/below.h"
 #include "base/shell.h"
 #include "lab/archive/artifact.h"
@@ -28,16 +28,16 @@ computed how_computed(const char *device)
     return c;
 }
 
-/* ---- the run as an INI: others wrote its settings, so each is checked by its key ---- */
+/* ---- the run as an INI; its settings come from others, so each is checked ---- */
 
-static bool is_key(const char *key) /* Is it words joined by dots? A range of layers has a -. */
+static bool is_key(const char *key) /* words joined by dots; a range of layers has a - */
 {
     for (const char *p = key; *p; p++)
         if (!isalnum((unsigned char)*p) && !strchr("_.-", *p)) return false;
     return *key && *key != '-';
 }
 
-/* Returns a plugin's name, without folder and ending. NULL and e: it has none. */
+/* Returns a plugin's name, without folder and ending. NULL and e: not a valid name. */
 static const char *plugin_word(const char *value, arena *a, err *e)
 {
     const char *name = path_end(value);
@@ -48,7 +48,7 @@ static const char *plugin_word(const char *value, arena *a, err *e)
     return NULL;
 }
 
-/* Finds files joined by + below the folder of corpora, record.c's $ABLATE_DATA. NULL and e: one leads out of it. */
+/* Replaces record.c's $ABLATE_DATA in files joined by +. NULL and e: a file is outside data_dir. */
 static const char *data_value(const char *value, const char *data_dir, arena *a, err *e)
 {
     static const char folder[] = "$ABLATE_DATA/";
@@ -85,13 +85,13 @@ static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
     settings set = {0};
     read_detail d;
     CLEANUP(str_free) str ini = {0};
-    AUTOFREE char *data_dir = realpath(t->data_dir, NULL); /* tasks search other paths below the folder of corpora */
+    AUTOFREE char *data_dir = realpath(t->data_dir, NULL); /* tasks look for a relative path below data_dir */
     CLEANUP(reader_end) reader *r = reader_open(&t->w->db, e);
     int rc = !r || reader_run(r, run, &a, &d, e) || config_from_json(d.config_json, &set, &a, e) ? -1 : 0;
     if (!rc) str_addf(&ini, "[experiment]\nname = retrained\nseeds = %lld\n[base]\n", (long long)d.run.seed);
     for (size_t i = 0; !rc && i < set.n; i++) {
         const setting *s = &set.at[i];
-        if (same(s->key, "plugin_path") || same(s->key, "seed")) continue; /* only --build-plugins names a folder */
+        if (same(s->key, "plugin_path") || same(s->key, "seed")) continue; /* --build-plugins alone adds folders */
         const char *value = own_value(s, data_dir ? data_dir : t->data_dir, &a, e);
         if (value)
             spec_write_setting(&ini, s->key, config_names_run(s->key) ? run_file_below(t->runs, value, &a) : value);
@@ -202,7 +202,7 @@ static int compare_runs(const read_run *was, const db_options *db, double second
     if (!rc) printf("    trained in %.0f s\n", seconds);
     for (size_t i = 0; !rc && i < was->n_results; i++) {
         const read_result *is = NULL;
-        if (was->results[i].signature && has_prefix(was->results[i].signature, "command: ")) { /* added by rate.c */
+        if (was->results[i].signature && has_prefix(was->results[i].signature, "command: ")) { /* by rate.c */
             printf("    %s: not compared: another program computed it (%s)\n", was->results[i].metric,
                    was->results[i].signature);
             continue;
@@ -219,7 +219,7 @@ int retrain(const retraining *t, const read_run *was, size_t *differ, err *e)
     computed how = how_computed(was->device);
     err lacks = {0};
     if (how.isa[0] && cpu_use(how.isa, &lacks)) {
-        printf("    this processor does not do %s: trained with its own instruction set, so digits may differ\n",
+        printf("    this processor does not support %s: trained with its own instruction set, so digits may differ\n",
                how.isa);
         how.isa[0] = 0;
     }

@@ -33,7 +33,7 @@ static size_t find_strays(const char *folder, const char *sums)
     return n;
 }
 
-/* Checks each line "HASH  PATH" of SHA256SUMS. *files: lines; *bad: missing, different and unlisted files */
+/* Checks each line "HASH  PATH" of SHA256SUMS. *files: number of lines; *bad: missing, different and unlisted files. */
 static int check_sums(const char *folder, size_t *files, size_t *bad, err *e)
 {
     CLEANUP(str_free) str text = {0}, all = {0};

@@ -121,7 +121,7 @@ static double read_real(const cJSON *o, const char *name, double otherwise)
     return cJSON_IsNumber(v) ? v->valuedouble : otherwise;
 }
 
-/* Returns a whole number from 0 to a million. */
+/* Reads a whole number from 0 to a million; `otherwise` if it is missing or out of range. */
 static size_t read_count(const cJSON *o, const char *name, size_t otherwise)
 {
     double v = read_real(o, name, (double)otherwise);

@@ -1,5 +1,5 @@
-/* analysis.h - how an experiment is set up and judged: what the INI reader or an import fills, the database keeps as
- * JSON (docs/json.md), and tables read back. Texts and arrays are borrowed, or live in the reader's arena. */
+/* analysis.h - how an experiment is set up and judged. The INI reader or an import fills it in, the database stores it
+ * as JSON (docs/json.md), and tables read it. Texts and arrays are borrowed, or live in the reader's arena. */
 #ifndef ABLATE_ANALYSIS_H
 #define ABLATE_ANALYSIS_H
 #include "base/base.h"
@@ -11,7 +11,7 @@ typedef struct {
 
 typedef struct { /* a two-level design: the rows of one sweep */
     const char *group;
-    size_t resolution; /* 0: all combinations */
+    size_t resolution; /* 0: all combinations, else a fraction */
     design_factor *factors;
     size_t n;
 } two_level_design;
@@ -19,9 +19,9 @@ typedef struct { /* a two-level design: the rows of one sweep */
 typedef struct {        /* [criterion]. margin: in the unit of differences, 0: none */
     const char *metric; /* "": the table's */
     double margin, level;
-    size_t seeds;          /* minimum on each side */
+    size_t seeds;          /* minimum for a verdict, of the row and of base */
     double failed_as;      /* value that failed and diverged runs get; NaN: none */
-    bool given, one_sided; /* one_sided: the margin is not_worse_by's, else equivalence's */
+    bool given, one_sided; /* one_sided: the INI sets not_worse_by, not margin */
 } comparison_criterion;
 
 typedef struct {
@@ -29,16 +29,16 @@ typedef struct {
     struct {
         const char *metric;
         double effect;
-        int64_t most, base;        /* most 0: seeds are a list; base: its seeds at each look, 0: as many as the rows */
+        int64_t most, base;        /* most 0: seeds are a list; base: seeds of base per look, 0: like other rows */
     } until;                       /* seeds = until EFFECT METRIC, at most N */
     const char *match, *match_key; /* "params", "flops" or "time", and the key to solve for; "": none */
     two_level_design *designs;
     size_t n_designs;
-    text_list *sizes; /* [scale]: a row's name, then its rows by size */
+    text_list *sizes; /* [scale]: each has a row's name, then the names of that row at each size */
     size_t n_sizes;
-    text_list *conditions; /* names of rows; the others are compared with the first */
+    text_list *conditions; /* each has names of rows; the first is the base of the others */
     size_t n_conditions;
-    const char *imported; /* files of another program; NULL: none */
+    const char *imported; /* files of another program that were imported; NULL: none */
     text_list warnings;   /* about those files */
 } analysis;
 

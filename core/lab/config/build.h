@@ -26,7 +26,7 @@ typedef struct {
     size_t n, cap;
 } name_set; /* {0} is empty */
 
-/* Adds a text, which is borrowed. False if an equal one exists; *was is its number. */
+/* Adds a text, which is borrowed. False if the set has an equal one; *was is then that one's number. */
 bool name_set_add(name_set *s, const char *text, size_t number, size_t *was);
 void name_set_free(name_set *s);
 
@@ -47,16 +47,16 @@ typedef struct {
 typedef struct {
     ini_section *at;
     size_t n, cap;
-    name_set titles; /* titles of the sections, by their place in `at`; freed after reading */
+    name_set titles; /* title -> index in `at`; freed after reading */
     name_set loaded; /* identities of the files; freed after reading */
-    bool includes;   /* sections include those of other files */
+    bool includes;   /* `at` has sections of included files */
 } ini_file;
 
-/* Reports invalid lines, duplicate sections, and `include`, which only ini_load follows. */
+/* Splits text into sections. Reports invalid lines, duplicate sections, and `include`, which only ini_load allows. */
 void ini_split(const char *text, size_t n, const char *path, ini_file *out, arena *a, str *errors);
-/* Reads an INI and the files that its lines `include = FILE` name, beside it. Their sections come first; of equal keys
- * of a section the later counts. *text: the file's text or, with includes, one INI of all sections. False: the file
- * cannot be read (too large, zero bytes). Errors are reported. */
+/* Reads an INI and the files that its lines `include = FILE` name, beside it. Their sections come first. If a
+ * section sets a key twice, the later value counts. *text: the file's text or, with includes, one INI of all sections.
+ * False: the file cannot be read (too large, zero bytes). Errors are reported. */
 bool ini_load(const char *path, ini_file *out, str *text, arena *a, str *errors);
 /* Is there room for one more line of errors? More than MOST_ERRORS are omitted, and one line says so. */
 bool room_for_error(str *errors);
@@ -88,15 +88,15 @@ typedef struct { /* one experiment being built */
     size_t n_known, cap_known;
     settings base;          /* all core keys but seed, and the parameters of plugins that the INI sets for all rows */
     settings defaults;      /* defaults of parameters that plugins of the rows have and [base] does not set */
-    ini_entry *base_params; /* the entries that set base's plugin parameters (key: the full name) */
+    ini_entry *base_params; /* the entries that set plugin parameters for all rows (key: the full name) */
     size_t n_base_params, cap_base_params;
-    const char **row_where; /* [rows of s] */
+    const char **row_where; /* [s->n_rows]: "FILE:LINE" of each row */
     name_set row_names;
     size_t n_values;        /* values in all lists so far */
-    const char *only_where; /* place of the selection */
+    const char *only_where; /* "FILE:LINE" of `only`, or the command line */
     size_t cap_rows;
     const spec_options *options;
-    size_t cap_designs, cap_conditions; /* room in the lists of s->analysis */
+    size_t cap_designs, cap_conditions; /* capacities of lists in s->analysis */
 } build;
 
 /* Returns array `old` of n elements with room for one more, in the arena. */
@@ -114,7 +114,7 @@ value_list read_list(build *b, const char *prefix, const ini_entry *e);
 const ab_option *key_param(const build *b, const char *key);
 /* The absolute form of a path in the INI (relative to the file) or on the command line. */
 const char *absolute_path(const spec *s, const char *where, const char *path, arena *a);
-void absolute_folders(const spec *s, const char *where, const char *folders, str *out); /* "a:b"; appended */
+void absolute_folders(const spec *s, const char *where, const char *folders, str *out); /* appends "a:b" */
 extern const char COMMAND_LINE[]; /* `where` of settings from -s */
 /* The plugin that a core key's value names, or NULL. */
 const known_plugin *known_of(const build *b, const char *kind, const char *value);
@@ -160,17 +160,17 @@ const char *tune_middle(build *b, const spec_tune *t);
 bool read_until(build *b, const char *where, const char *text, bool *bad);
 void read_match(build *b, const char *where, const char *text); /* params | flops | time, then "by KEY" */
 void read_criterion(build *b, const ini_entry *at, size_t n);
-/* The rows of a sweep that is a two-level design with its lists as factors: all 2^k, or the fraction of that
- * resolution. */
+/* Makes the rows of a two-level design, whose factors are the sweep's lists: all 2^k combinations, or a fraction with
+ * the given resolution. */
 bool factorial_rows(build *b, const ini_entry *factorial, const ini_entry *resolution, const char *group,
                     const value_list *lists, size_t n_lists, assignment **out, size_t *n);
 /* Adds every row at every size of the list: "ROW @ d_model=64". */
 void scale_rows(build *b, const value_list *sizes);
-/* Adds each of the first `rows` rows, base among them, with the settings of a condition too: "ROW @ NAME", in group
- * NAME. */
+/* Adds a copy of each of the first `rows` rows, including base, with the settings of a condition: row "ROW @ NAME" in
+ * group NAME. */
 void condition_rows(build *b, const char *where, const char *name, const assignment *set, size_t rows);
 spec_row *row_called(build *b, const char *name); /* NULL: none */
-/* Checks rows with another base than base and computes their changes from it. Call it when all rows are added. */
+/* Checks rows with a base of their own and computes their changes from it. Call it after all rows are added. */
 void find_bases(build *b);
 
 /* ---- slurm.c: [slurm] ---- */

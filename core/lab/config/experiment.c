@@ -53,7 +53,7 @@ static void check_name(build *b, const ini_section *s)
                  "found \"%s\", expected another name: the suffix .recorded is reserved for recorded runs", name);
 }
 
-/* Reads "LIST, base = 20" or "LIST, base = auto" and returns LIST. Sets s->base_seeds, 0 without such an end. */
+/* Reads "LIST, base = 20" or "LIST, base = auto" and returns LIST. Sets s->base_seeds if `base` is given. */
 static const char *read_base_seeds(build *b, const char *where, const char *text)
 {
     const char *comma = strrchr(text, ',');
@@ -76,7 +76,7 @@ static void read_all_seeds(build *b, const char *where)
     const char *list = read_base_seeds(b, where, s->seeds_text);
     if ((!read_until(b, where, list, &bad) && (bad || !read_seeds(b, where, list))) || !s->base_seeds) return;
     if (s->n_seeds == 1 && !s->analysis.until.most && s->seeds[0] > 1)
-        complain(b, where, "seeds", "found the one seed %lld beside base, expected a list such as 1..%lld",
+        complain(b, where, "seeds", "found one seed, %lld, with base = ..., expected a list such as 1..%lld",
                  (long long)s->seeds[0], (long long)s->seeds[0]);
     else if (s->base_seeds != BASE_AUTO && (size_t)s->base_seeds < s->n_seeds)
         complain(b, where, "seeds", "found base = %lld, expected auto or at least the rows' %zu seeds",

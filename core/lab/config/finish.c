@@ -17,8 +17,8 @@ static void add_plugin(build *b, const plugin_schema *s, plugin_list *out)
     out->at[out->n++] = s;
 }
 
-/* Lists the plugins that the row runs, some more than once. Skips `attention`, which only sets the three roles, and
- * these are resolved by now. */
+/* Lists the plugins that the row runs, some more than once. Skips `attention`: it only sets the keys
+ * attention_encoder, attention_decoder and attention_cross, which are resolved by now. */
 static plugin_list plugins_of(build *b, const spec_row *row)
 {
     plugin_list out = {0};
@@ -46,7 +46,7 @@ static void add_params(build *b, const spec_row *row, const plugin_schema *s, se
                      "key in [base]",
                      s->name, key, before, usual);
         settings_set(&b->defaults, key, usual, b->a);
-        /* Printed in [base], so that the expansion does not depend on a plugin's defaults. */
+        /* [base] prints the default, so that the expansion does not depend on the plugin. */
         settings_set(&b->s->rows[0].given, key, usual, b->a);
     }
 }
@@ -66,7 +66,7 @@ static void check_clash(build *b, const spec_row *row, const plugin_list *x)
         }
 }
 
-/* Every plugin of the row must be loaded: without its parameters the row would have another hash. */
+/* Are all plugins of the row loaded? Complains if not: without their parameters the row would have another hash. */
 static bool all_loaded(build *b, const spec_row *row)
 {
     bool all = true;
@@ -81,7 +81,7 @@ static bool all_loaded(build *b, const spec_row *row)
     return all;
 }
 
-/* Absolute paths work in every worker's folder. */
+/* Makes paths of plugins absolute, because a worker may run in another folder. */
 static void place_paths(build *b, spec_row *row)
 {
     str folders = {0};
@@ -159,7 +159,7 @@ static bool resolve_row(build *b, spec_row *row)
     check_clash(b, row, &plugins);
     for (size_t i = 0; i < plugins.n; i++) add_params(b, row, plugins.at[i], &params);
     for (size_t i = 0; i < params.n; i++) copy_setting(b, &params.at[i], &row->settings);
-    for (size_t i = 0; i < places.n; i++) { /* keys of plugins that the row uses, as above */
+    for (size_t i = 0; i < places.n; i++) { /* settings of layers: parameters of plugins in use */
         const char *inner = place_inner(places.at[i].key);
         if (strchr(inner, '.') && settings_get(&params, inner)) copy_setting(b, &places.at[i], &row->settings);
     }
@@ -249,7 +249,7 @@ static void continue_seeds(build *b, size_t n)
     s->seeds = seeds, s->n_seeds = n > s->n_seeds ? n : s->n_seeds;
 }
 
-/* Sets how many seeds each row trains: with `base =`, more of a row that others are compared with. */
+/* Sets how many seeds each row trains. With `base =`, rows that others are compared with train more. */
 static void set_seeds(build *b)
 {
     spec *s = b->s;

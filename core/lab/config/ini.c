@@ -86,7 +86,7 @@ void spec_names(const char *text, str *out)
     arena_free(&a);
 }
 
-/* Any other section must be a plugin's. */
+/* Checks that a section of no known kind names a plugin. */
 static void check_title(build *b, section *s)
 {
     if (s->kind != PLUGIN || names_plugin(b, s->name)) return;
@@ -107,7 +107,7 @@ static void check_title(build *b, section *s)
 
 /* ---- a section's own keys, which are not settings ---- */
 
-/* The place of an own key in its section, or NULL. */
+/* Returns the field in which the section stores this own key, or NULL. */
 static const ini_entry **own_key(section *s, const char *key)
 {
     bool sweep = s->kind == SWEEP, variant = s->kind == VARIANT;
@@ -125,7 +125,7 @@ static const ini_entry **own_key(section *s, const char *key)
 static bool has_dot(const section *s, const char *key) { return s->kind == PLUGIN || strchr(place_inner(key), '.'); }
 static bool has_prefixed_keys(const section *s) { return s->kind == PLUGIN || s->kind == LAYERS; }
 
-/* Reads the entries with (or without) a dotted key: plugins named by path are known only after the first round. */
+/* Reads the entries with (or without) a dotted key. Dotted keys are read last, when plugins named by path are known. */
 static void read_entries(build *b, section *s, bool dotted)
 {
     for (size_t i = 0; i < s->n; i++) {

@@ -46,7 +46,7 @@ static void print_settings(str *out, const settings *s, const spec_row *row)
     }
 }
 
-/* A name that is not valid as a section title is written as a key. */
+/* Can the name be a section title? Other names are printed as a key. */
 static bool fits_title(const char *name)
 {
     enum { LONGEST_NAME = 41 }; /* 49 bytes of title less "variant " */
@@ -61,7 +61,7 @@ static bool has_row(const spec *s, const char *name)
     return false;
 }
 
-/* Writes the title of a row whose name is written as a key: one that is not the name of any row. */
+/* Prints a title for a row whose name is printed as a key: a text that is no row's name. */
 static void print_title(str *out, const spec *s, const spec_row *row)
 {
     str title = {0};

@@ -82,7 +82,7 @@ const char *tune_middle(build *b, const spec_tune *t)
 
 /* ---- seeds = until 0.5 BLEU, at most 20 ---- */
 
-static const int64_t looks[] = {3, 5, 10, 20}; /* statistics/design.h: look_seeds */
+static const int64_t looks[] = {3, 5, 10, 20}; /* as look_seeds in statistics/design.h */
 
 bool read_until(build *b, const char *where, const char *text, bool *bad)
 {
@@ -141,7 +141,7 @@ void read_criterion(build *b, const ini_entry *at, size_t n)
     int64_t trained = b->s->analysis.until.most ? b->s->analysis.until.most : (int64_t)b->s->n_seeds;
     comparison_criterion *k = &b->s->analysis.criterion;
     *k = (comparison_criterion){.metric = "", .level = 0.05, .failed_as = NAN, .given = true};
-    const char *margin = NULL; /* the key that gave it */
+    const char *margin = NULL; /* the key that set the margin */
     int64_t seeds = trained < LEAST ? LEAST : trained < USUAL ? trained : USUAL;
     for (size_t i = 0; i < n; i++) {
         const char *text = unquote(at[i].value, b->a), *wanted = "the name of a metric";
@@ -150,7 +150,7 @@ void read_criterion(build *b, const ini_entry *at, size_t n)
             k->metric = text, good = *text;
         else if (same(at[i].key, "margin") || same(at[i].key, "not_worse_by")) {
             if (margin && !same(margin, at[i].key))
-                complain(b, at[i].where, at[i].key, "found beside %s, expected one of them", margin);
+                complain(b, at[i].where, at[i].key, "found together with %s, expected only one of them", margin);
             margin = at[i].key;
             wanted = "the largest difference that does not matter, 0 or more";
             good = parse_real(text, &k->margin) && k->margin >= 0, k->one_sided = same(margin, "not_worse_by");
@@ -176,8 +176,8 @@ void read_criterion(build *b, const ini_entry *at, size_t n)
 
 /* ---- two-level designs ---- */
 
-/* Generators of fractions (Box, Hunter and Hunter 1978, table 12.15): each of the last factors is the product of
- * earlier ones, a bit each. */
+/* Generators of fractions (Box, Hunter and Hunter 1978, table 12.15): each of the last factors is a product of
+ * earlier ones, given as a bit mask. */
 static const struct {
     size_t factors, resolution, n;
     unsigned generator[4];
@@ -188,8 +188,8 @@ static const struct {
 };
 enum { MOST_FACTORS = 8 };
 
-/* The smallest design of `k` factors with at least this resolution: number of generated factors, and their generators.
- * 0: all combinations. */
+/* Finds the smallest fraction for k factors with at least this resolution. Returns how many factors are generated, and
+ * their generators; 0: all combinations. */
 static size_t find_fraction(size_t k, size_t resolution, const unsigned **generator)
 {
     size_t n = 0;
@@ -255,7 +255,7 @@ bool factorial_rows(build *b, const ini_entry *factorial, const ini_entry *resol
         assignment *row = &(*out)[r];
         row->at = arena_alloc(b->a, keys * sizeof *row->at);
         for (size_t i = 0; i < k; i++) {
-            /* The sign of a product of factors: low counts -1, so it is high if an even number of them is low. */
+            /* a product of factors, low = -1 and high = 1: high if an even number of them is low */
             unsigned low_ones = i < own ? ~r & (1u << i) : ~r & generator[i - own] & ((1u << own) - 1);
             bool high = !(__builtin_popcount(low_ones) & 1);
             for (size_t j = 0; j < lists[i].m; j++)
@@ -311,7 +311,7 @@ void scale_rows(build *b, const value_list *sizes)
 
 /* ---- [condition NAME] ---- */
 
-/* Refuses a row that sets a key of the condition: it would be outside of it. */
+/* Refuses a row that sets a key of the condition itself: the condition would overwrite its setting. */
 static bool sets_one_of(build *b, const char *where, const char *name, const assignment *set, const spec_row *row)
 {
     for (size_t i = 0; i < set->n; i++)
@@ -346,7 +346,7 @@ spec_row *row_called(build *b, const char *name)
     return is_new || at == b->s->n_rows ? NULL : &b->s->rows[at];
 }
 
-/* The settings of the row that its base does not have. */
+/* Returns the settings in which the row differs from its base. */
 static const char *change_from(build *b, const spec_row *row, const spec_row *base)
 {
     assignment own = {.at = arena_alloc(b->a, (row->swept.n + 1) * sizeof *own.at)};
@@ -357,7 +357,7 @@ static const char *change_from(build *b, const spec_row *row, const spec_row *ba
     return own.n ? change_text(b, &own) : "";
 }
 
-/* Adds the rows that are compared with this one, which goes first. */
+/* Adds a list to the analysis: this base, then the rows compared with it. */
 static void add_base(build *b, const spec_row *base)
 {
     analysis *x = &b->s->analysis;
@@ -378,8 +378,9 @@ void find_bases(build *b)
         spec_row *row = &s->rows[i], *base = row->base ? row_called(b, row->base) : NULL;
         if (!row->base) continue;
         if (b->s->analysis.n_sizes || *s->analysis.match || s->analysis.until.most) {
-            complain(b, b->row_where[i], row->name,
-                     "found another base than base beside [scale], match or seeds = until, expected none of them");
+            complain(
+                b, b->row_where[i], row->name,
+                "found a base other than base; [scale], match and seeds = until expect all rows compared with base");
             return;
         }
         if (!base || !base->base || !same(base->base, base->name)) {

@@ -10,25 +10,25 @@
 #include <sys/stat.h>
 
 enum {
-    KEY_MAX = 100, /* a key and the start of its value share a line of the library's */
-    TITLE_MAX = 49 /* the library's buffer for section names holds 50 */
+    KEY_MAX = 100, /* a key and the start of its value share one line of inih's */
+    TITLE_MAX = 49 /* inih's buffer for section names has 50 bytes */
 };
-/* Characters with a meaning for the library are passed as control characters, which are not allowed in lines. */
+/* Characters with a meaning for inih are passed to it as control characters, which no line may contain. */
 static const char shown[] = " \t;#", hidden[] = "\x1e\x1c\x1f\x1d";
 
 typedef struct included { /* a file being read, and the line that includes it */
     const char *path, *where;
-    const struct included *by; /* NULL: the file that `run` names */
+    const struct included *by; /* the including file; NULL: this is the file that `run` names */
 } included;
 
 typedef struct {
     const char *next, *end; /* the text not yet read */
     int line;               /* number of inih's current line */
     const char *path;
-    const included *file; /* NULL: a text, which includes nothing */
+    const included *file; /* NULL: text in memory, which cannot include files */
     ini_file *out;
     ini_section *section; /* NULL: none yet in this file */
-    size_t inherited;     /* number of its first entries, which an included file set */
+    size_t inherited;     /* its first entries, which come from included files */
     arena *a;
     str *errors;
     bool skip;   /* the section header was invalid: skip its keys */
@@ -37,7 +37,7 @@ typedef struct {
     bool joins;  /* the current piece continues the previous entry */
     str value;   /* value of the pieces so far */
     const char *key;
-    name_set keys; /* keys of a section with inherited entries, by their place in it */
+    name_set keys; /* indices of the section's keys, if it has inherited entries */
 } reader;
 
 void *build_room(void *old, size_t *cap, size_t n, size_t size, arena *a)
@@ -202,7 +202,7 @@ static void recode(char *s, const char *from, const char *to)
 
 static int load(const char *path, const included *file, ini_file *out, str *text, arena *a, str *errors, err *e);
 
-/* A text that names the file itself, by whatever path; NULL: there is none. */
+/* Returns a text that is the same for all paths of one file; NULL: no such file. */
 static const char *identity_of(const char *path, arena *a)
 {
     struct stat s;
@@ -210,7 +210,7 @@ static const char *identity_of(const char *path, arena *a)
 }
 
 /* include = FILE, above the first section: reads the sections of a file beside this one, unless they are read already.
- * False: it is no pair. */
+ * Returns false: the line adds no entry. */
 static bool include(reader *r, const char *value)
 {
     const char *folder = strrchr(r->path, '/'), *name = unquote(value, r->a), *where = place(r);
@@ -264,7 +264,7 @@ static void next_clean(reader *r, str *text)
     if (!kept) str_clear(&r->clean);
 }
 
-/* inih's reader: returns a cleaned line or its next piece; an empty line for rejected ones. */
+/* Called by inih. Returns the next cleaned line, or its next piece; an empty line if the line was rejected. */
 static char *read_line(char *buffer, int size, void *user)
 {
     reader *r = user;
@@ -276,14 +276,14 @@ static char *read_line(char *buffer, int size, void *user)
         str_free(&text);
         if (!more) return NULL;
     }
-    size_t room = (size_t)size - 4, left = r->clean.n - r->sent; /* a blank before; CR, LF and NUL after */
+    size_t room = (size_t)size - 4, left = r->clean.n - r->sent; /* less a blank before; CR, LF and NUL after */
     int n = (int)(left < room ? left : room);
     snprintf(buffer, (size_t)size, "%s%.*s", r->joins ? " " : "", n, str_text(&r->clean) + r->sent);
     r->sent += (size_t)n;
     return buffer;
 }
 
-/* Does the entry stand in this file? */
+/* Was the entry read from this file, not from an included one? */
 static bool is_own(const reader *r, const ini_entry *e)
 {
     return has_prefix(e->where, r->path) && e->where[strlen(r->path)] == ':';

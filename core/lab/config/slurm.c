@@ -1,10 +1,10 @@
-/* slurm.c - [slurm]: resources of the experiment's array job. Each key is an sbatch option; none changes a result. */
+/* slurm.c - [slurm]: resources of the experiment's array job, mostly sbatch options. No key changes a result. */
 #include "lab/config/build.h"
 #include <string.h>
 
 typedef enum { WORD, TIME, MEMORY, COUNT, RUNS, EXTRA } kind;
 typedef struct {
-    const char *key, *option; /* option: of sbatch; NULL: not one */
+    const char *key, *option; /* option: the sbatch option that the key sets, or NULL */
     kind kind;
     const char *doc;
 } slurm_key;

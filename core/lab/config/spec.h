@@ -29,7 +29,7 @@ typedef struct { /* lr = tune(1e-4 .. 1e-2, 5, seeds 2, extend): a search */
     const char *key;
     double low, high, least, most; /* least, most: what the key allows */
     int64_t n, seeds;              /* candidates; runs of each */
-    bool whole, extend;            /* integers; goes on beyond an edge of the range */
+    bool whole, extend;            /* whole: integers only; extend: the search may leave the range */
     const char *text;              /* as printed in an INI */
 } spec_tune;
 
@@ -37,12 +37,12 @@ typedef struct {           /* one row of the table: a config without its seed */
     const char *group;     /* "A" for [sweep A]; "" for base and for a variant without `group` */
     const char *name;      /* "base", "A/heads=1", "big"; unique in the experiment */
     const char *changed;   /* "heads=1 d_k=512": the row's settings; "" for base */
-    const char *base;      /* name of the row it is compared with, a base row's own name; NULL: base */
+    const char *base;      /* name of the row to compare with (its own name: itself a base); NULL: base */
     const char *size_base; /* a row of [scale]: name of base at its size; NULL: none */
     const char *paper_row; /* row of the published table to compare with; default: the name */
     size_t order;          /* 0 is base; the order of the table */
     bool is_base;
-    bool selected;     /* selected by `only`; without it all rows are */
+    bool selected;     /* by `only`; without `only` all rows are selected */
     bool run;          /* to train: the first of equal rows, if any of them is selected */
     int same_as;       /* index of the earlier row with the same hash, or -1 */
     settings swept;    /* the keys this row sets itself, as in the INI */
@@ -51,10 +51,10 @@ typedef struct {           /* one row of the table: a config without its seed */
                           in use */
     settings placed;   /* the settings with absolute paths of plugins: for loading, and in json */
     config config;     /* the settings, typed; seed is 1 until the caller sets it */
-    size_t n_seeds;    /* number of the spec's seeds to use, 0: all; set if base has more, or undecided rows get more */
+    size_t n_seeds;    /* how many of the spec's seeds the row trains; 0: all. Rows differ with `base =` and `until` */
     spec_tune *tunes;  /* keys of this row that still need a search: their settings are the middle of the range */
     size_t n_tunes;
-    settings searched; /* every key of this row with a search, its value found or not, and the search as text */
+    settings searched; /* the row's searches as text, by key, whether finished or not */
     const char *json;  /* `placed` as JSON */
     char hash
         [65]; /* hash of the settings, with paths of plugins as written; equals `planned` while a search is pending */
@@ -70,8 +70,8 @@ typedef struct {
     const char *seeds_text;  /* as written: "1..3" */
     int64_t *seeds;
     size_t n_seeds;     /* number of seeds; rows may use fewer */
-    size_t n_row_seeds; /* seeds of a row that is no base */
-    int64_t base_seeds; /* as written after `base =`; 0: as many as the rows; BASE_AUTO */
+    size_t n_row_seeds; /* seeds of a row that is not a base of others */
+    int64_t base_seeds; /* the number after `base =`, or BASE_AUTO; 0: as many as other rows */
     const char **only;  /* patterns that select rows */
     size_t n_only;
     spec_row *rows; /* rows[0] is base */
@@ -81,7 +81,7 @@ typedef struct {
     analysis analysis;         /* how the experiment is set up and judged */
     settings slurm;            /* [slurm] as written; changes no result */
     const char *slurm_options; /* the [slurm] keys as sbatch options: "--partition=cpu --time=4:00:00", or "" */
-    int64_t slurm_per_task;    /* its runs_per_task; 0: not given */
+    int64_t slurm_per_task;    /* runs_per_task of [slurm]; 0: not given */
 } spec;
 
 typedef struct {            /* from the command line; {0}: not given. Borrowed */
@@ -116,12 +116,12 @@ void spec_free(spec *s);
  */
 void spec_plugin_path(const char *path, const spec_options *options, str *out);
 
-/* Appends the current names of the keys that an INI sets for all rows, each followed by a blank. Reports no errors. */
+/* Appends the keys that an INI sets for all rows, by present name, each followed by a blank. Reports no errors. */
 void spec_names(const char *text, str *out);
-/* Appends those of one line (n bytes). section: its plugin, or NULL. */
+/* Appends the keys of one line (n bytes) likewise. section: the plugin of its section, or NULL. */
 void spec_add_names(const char *keys, size_t n, const char *section, str *out);
 
-/* Successive halving of `candidates` trials (search.c): number of rungs; trials that go on to the next rung. */
+/* Successive halving (search.c): number of rungs for `candidates` trials; how many of `alive` trials go on. */
 enum { SEARCH_RUNGS = 3 };
 size_t search_rungs(size_t candidates);
 size_t search_promoted(size_t alive);

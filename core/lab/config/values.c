@@ -230,7 +230,7 @@ static const char *check_value(build *b, const value_list *l, const char *key, c
         complain(b, l->where, l->m > 1 ? arena_printf(b->a, "%s: %s", l->label, key) : l->label, "%s", e.text);
         return NULL;
     }
-    bool typed = same(l->where, COMMAND_LINE); /* paths are relative to the current folder, not to the file */
+    bool typed = same(l->where, COMMAND_LINE); /* with -s, paths are relative to the current folder */
     if (typed && config_plugin_kind(key) && is_path(out)) out = absolute_path(b->s, l->where, out, b->a);
     if (typed && same(key, "plugin_path")) {
         str folders = {0};
@@ -333,7 +333,7 @@ value_list read_list(build *b, const char *prefix, const ini_entry *e)
     size_t n = split_text(e->value, ',', &items, b->a);
     /* a comma in this value separates no list items */
     if (has_prefix(e->value, "tune(")) n = 1, items = arena_alloc(b->a, sizeof *items), items[0] = e->value;
-    for (size_t i = 0; i < n && !known; i++) add_item(b, &l, NULL); /* so that lists are counted right */
+    for (size_t i = 0; i < n && !known; i++) add_item(b, &l, NULL); /* keeps the list's length for `combine` */
     for (size_t i = 0; i < n && known; i++) {
         if (l.n >= MOST_VALUES) {
             complain(b, e->where, e->key, "found a list of more than %d values, expected fewer", MOST_VALUES),

@@ -95,8 +95,7 @@ static int write_task(launcher *l, away_job *j, size_t i, str *claims, err *e)
 {
     worker *w = &j->run[i].w;
     const db_claim *c = &w->claim;
-    w->events = away_events(j->spool, (int64_t)i,
-                            0); /* the event file of ranks; a worker without ranks uses its descriptor 3 */
+    w->events = away_events(j->spool, (int64_t)i, 0); /* for ranks; a single worker writes to its descriptor 3 */
     if (db_trained_model(l->d, c, l->o->folder, &w->texts, &w->model, e) || worker_folder(w, l->o, e)) return -1;
     if (w->ranks > j->ranks) j->ranks = w->ranks;
     char **args = worker_arguments(w, 0, l->o, l->threads);
@@ -159,7 +158,7 @@ static int submit(launcher *l, away_job *j, err *e)
     for (size_t i = 0; i < j->n && !bad; i++) {
         worker *w = &j->run[i].w;
         provenance_write(&l->from, w);
-        w->facts.pid = -1, w->facts.host = NULL; /* the worker reports its host */
+        w->facts.pid = -1, w->facts.host = NULL; /* unknown until the worker reports its host */
         AUTOFREE char *task = j->engine == &slurm_engine ? slurm_task(j, i) : NULL;
         if (task) w->facts.slurm_job = arena_strdup(&w->texts, task);
         bad = db_attempt(l->d, &w->claim, &w->facts, e);
@@ -189,7 +188,7 @@ static int collect_from(launcher *l, away_run *a, const char *path, err *e)
     return bad;
 }
 
-/* Reads the events of all starts, one after another. Ignores later events of a start that has a successor. */
+/* Reads the event files of a run's starts, in order. Leaves a start's file for good once the next start has one. */
 static int collect_events(launcher *l, away_job *j, size_t i, err *e)
 {
     away_run *a = &j->run[i];
@@ -287,7 +286,7 @@ static int wait_for(launcher *l, away_job *j, err *e)
     return 0;
 }
 
-/* Submits runs that the engine did not accept at first once the first have ended. */
+/* When runs have ended, submits others that the engine did not accept at first. */
 int away_runs(launcher *l, const away_engine *how, err *e)
 {
     bool again = true;
@@ -352,7 +351,7 @@ static int submitter_is_gone(const away_job *j, bool *gone, err *e)
     AUTOFREE char *path = path_join(j->spool, "submitter");
     struct stat info;
     CLEANUP(str_free) str owner = {0};
-    bool there = !stat(path, &info); /* absent: it has just begun and claimed nothing */
+    bool there = !stat(path, &info); /* no file yet: that host has claimed nothing */
     int bad = there && file_read(path, &owner, e);
     *gone = there && !bad && (db_owner_is_gone(str_text(&owner)) || now() - seconds_of(info.st_mtim) > HOUR);
     return bad;

@@ -6,9 +6,9 @@
  *                      and the run's folder
  *     arguments-I      the worker's command line of run I, one argument per line
  *     owner-I          the task that has run I; touched while it lives. Two tasks for one run are harmless: the second
- *                      goes, or takes over when the first has been silent for a lease
+ *                      exits, or takes over when the first has been silent for a lease
  *     submitter        the host that claims and submits (db_owner): if it ends before the engine has the runs, the next
- *                      host takes them back
+ *                      host queues them again
  *     events-I[.K]     the worker's events (event.h), of its start K
  *     exit-I           "CODE SIGNAL", written once by the task when run I has ended for good
  *     and files of the engine
@@ -21,7 +21,7 @@
 #include "lab/launch/internal.h"
 #include <time.h>
 
-/* a claim's lease in seconds; consecutive checks without a task before it counts as lost */
+/* lease of a claim in seconds; consecutive checks that find no task before a run counts as lost */
 enum { AWAY = 30 * 24 * 3600, AWAY_GRACE = 3 };
 
 typedef struct {
@@ -35,12 +35,12 @@ typedef struct {
 } away_run;
 
 typedef struct away_job away_job;
-typedef struct { /* each returns 0, or -1 and sets *e */
+typedef struct { /* functions with `e` return 0, or -1 and set *e */
     const char *name;
     int ask;                                  /* seconds between calls of `look`; 0: away_pause() */
-    size_t (*room)(launcher *l, away_job *j); /* most runs that it accepts now; NULL: no limit */
+    size_t (*room)(launcher *l, away_job *j); /* how many more runs the engine accepts now; NULL: any number */
     int (*submit)(launcher *l, away_job *j, err *e);
-    int (*read)(away_job *j, err *e);              /* a job of an earlier process; 1: submitted, 0: not */
+    int (*read)(away_job *j, err *e);              /* reads an earlier host's job; 1: it was submitted, 0: not */
     int (*look)(launcher *l, away_job *j, err *e); /* every `ask` seconds: ends runs whose tasks are lost */
     void (*cancel)(away_job *j);
     void (*end)(const away_run *a); /* called when a run has ended; or NULL */
@@ -50,13 +50,13 @@ extern const away_engine slurm_engine, command_engine;
 struct away_job {
     const away_engine *engine;
     char *spool;
-    char *id;    /* the engine's name for it; NULL: not submitted */
-    size_t part; /* tasks of each of its array jobs (slurm.c) */
+    char *id;    /* the engine's id of the job; NULL: not submitted */
+    size_t part; /* tasks per array job (slurm.c) */
     away_run *run;
     size_t n;
     int per_task, ranks; /* runs per task; most ranks of a run */
     double asked;        /* ticks() of the engine's last `look` */
-    int rounds, unread;  /* engine.c; unread: consecutive checks that found an unreadable file */
+    int rounds, unread;  /* for engine.c; unread: consecutive checks that found an unreadable file */
     bool cancelled;
 };
 
@@ -64,9 +64,9 @@ struct away_job {
 int away_runs(launcher *l, const away_engine *how, err *e);
 /* Queues again the runs from `first` on, which the engine did not accept, and removes them from the job. */
 int away_give_back(launcher *l, away_job *j, size_t first, err *e);
-char *slurm_task(const away_job *j, size_t i); /* "17_3", which has run i; the caller frees */
+char *slurm_task(const away_job *j, size_t i); /* the Slurm task that trains run i, "17_3"; the caller frees */
 int away_end(launcher *l, away_job *j, size_t i, int code, int sig, err *e);
-/* 1: the task has recorded the end of run i. */
+/* Returns 1 if the task has recorded the end of run i. */
 int away_ended(const away_job *j, size_t i, int *code, int *sig);
 
 /* SPOOL/WHAT-I; the caller frees. */

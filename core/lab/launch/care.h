@@ -13,8 +13,8 @@ typedef struct { /* a run's dev perplexities so far; {0}: none */
     bool told;
 } care_curve;
 void care_see(care_curve *c, int64_t step, double dev_ppl);
-/* Describes in `out` what is wrong with the run after `step` of `total` steps; NULL: nothing. Its perplexity is not
- * finite; exceeds 1.5 times its best one; or its best is within 5 % of its first after a quarter of the steps and four
- * evaluations. */
+/* Describes in `out` what is wrong with a run of `total` steps; NULL: nothing. Wrong is a dev perplexity that is not
+ * finite, or exceeds 1.5 times the best one, or whose best is within 5 % of the first after a quarter of the steps and
+ * four evaluations. */
 const char *care_trouble(const care_curve *c, int64_t total, char out[128]);
 #endif

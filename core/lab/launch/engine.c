@@ -1,7 +1,7 @@
 /* engine.c - runs that any job engine trains (away.h): `ablate run --launcher COMMAND`. The engine only starts `ablate
  * worker FOLDER` for each run, on a machine that sees the folder; it is never queried.
- *     FOLDER/job   of a run that waits or trains: the spool, and the run's number in it; without this file, a task
- *                  does nothing, and a running one stops
+ *     FOLDER/job   exists while a run waits or trains: the spool, and the run's number in it. Without this file a task
+ *                  does not start, and a running task stops
  *     command      in the spool: how many commands run at a time, and COMMAND
  *     signed       a hash of the command with a key that only this user has: an unsigned command is not started again
  *     round-R      the runs that COMMAND is started for, one number per line
@@ -9,8 +9,8 @@
  *     status-I     the exit status of the last COMMAND for run I, when it has ended
  *     output.txt   what the commands wrote
  * A run whose task is silent for a lease is lost, and COMMAND starts again for it; so is a run that never started if
- * COMMAND failed. If the task lives after all, or the engine starts it again too, only one has the run (task.c). Any
- * other run waits in the engine without limit. */
+ * COMMAND failed. If the silent task still lives, or the engine restarts it, only one of both tasks trains the run
+ * (task.c). Any other run waits in the engine without limit. */
 #include "base/below.h"
 #include "lab/launch/away.h"
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_STARTS = 20, MOST_FAILURES = 3 }; /* most starts of a run's command; most if no task ever began */
+enum { MOST_STARTS = 20, MOST_FAILURES = 3 }; /* most starts of a run's command; most failures before any task began */
 
 static char *job_of(const away_run *a) { return path_join(a->w.folder, "job"); }
 
@@ -244,7 +244,7 @@ static int submit(launcher *l, away_job *j, err *e)
     int bad = check_path(l->o->program, e) || check_path(j->spool, e) || file_write(path, text.s, text.n, e);
     AUTOFREE char *own = path_join(j->spool, "signed");
     char hash[65];
-    err unsigned_ = {0}; /* then `ablate sync` does not start it again */
+    err unsigned_ = {0}; /* if it fails, `ablate sync` does not start the command again */
     if (!bad && !sign(j, hash, &unsigned_)) file_write(own, hash, 64, &unsigned_);
     if (!bad && j->ranks > 1) bad = fail(e, "found a run with ranks = %d, expected none with a launcher", j->ranks);
     for (size_t i = 0; i < j->n && !bad; i++) {

@@ -19,7 +19,7 @@ void events_open(int fd)
 }
 bool events_broken(void) { return pipe_to_host.broken; }
 
-/* Sends nothing after a failed write: a line would follow half of another, or a run seem whole without its result. */
+/* Sends nothing after a failed write: the next line could follow half a line, or the run could end without a result. */
 static void send_line(str *line)
 {
     str_addc(line, '\n');
@@ -173,7 +173,7 @@ int event_split(char *line, char **field, int max)
 double *event_stats(const char *field, size_t rows, size_t width)
 {
     size_t n, k = 0;
-    /* each takes a digit and a tab at least */
+    /* a number needs at least two bytes: a digit and a tab */
     if (__builtin_mul_overflow(rows, width, &n) || !n || n > strlen(field) / 2 + 1) return NULL;
     double *v = xmalloc(n * sizeof *v);
     for (const char *at = field; k < n; k++) {

@@ -44,7 +44,7 @@ void event_diverged(const char *message);
 void event_stopped(void);
 void event_end(void);
 void event_idle(void);
-/* Reads the next run from `from`: 1; 0 at the end; -1: another line. The caller frees *folder. */
+/* Reads the next run from `from`. Returns 1; 0 at the end; -1 for another line. The caller frees *folder. */
 int event_next(FILE *from, char **folder, int64_t *seed, bool *fresh);
 /* Returns the newest number of threads since the last call, from a non-blocking descriptor; 0: none came. */
 int event_threads(int fd);

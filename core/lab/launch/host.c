@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* seconds: until a warning; from TERM to KILL; from the interrupt to KILL; until mpirun is asked again; between looks
- * that mean that this process was stopped */
+/* seconds: until a warning; from TERM to KILL; from the interrupt to KILL; until mpirun is asked again; between two
+ * rounds of the loop that show that this process was suspended */
 enum { SILENCE = 60, GRACE = 10, INTERRUPT_GRACE = 300, ASK_AGAIN = 2, HELD = 10 };
 
 /* ---- signals: counted, handled in the loop ---- */
@@ -229,7 +229,7 @@ static int active(const launcher *l)
     return n;
 }
 
-/* Is there room for one more run? Removes done runs' checkpoints if the disk is full. 0: wait, or no more now */
+/* Is there room for one more run? Removes done runs' checkpoints if the disk is full. 0: no; *wait: try again. */
 static int has_room(launcher *l, bool *wait, err *e)
 {
     const launch_options *o = l->o;
@@ -238,7 +238,7 @@ static int has_room(launcher *l, bool *wait, err *e)
                  memory < o->memory_each;
     if (tight && launch_clean(l->d, o, e)) return -1;
     if (tight) disk = care_free_disk(o->folder), tight = disk < o->disk_each;
-    *wait = full && !tight && active(l) > 0; /* until a run ends */
+    *wait = full && !tight && active(l) > 0; /* a run that ends frees memory */
     if (!tight && !full) return 1;
     if (!l->told_room)
         progress_line(&l->p, "no room for another run: %s; %s",
@@ -320,8 +320,8 @@ static void watch_step(launcher *l, worker *w)
     if (ticks() - w->term_at > grace) worker_kill(w);
 }
 
-/* Asks mpirun again to stop, because it can miss a signal while it starts. Kills it if it stays after its ranks have
- * ended; rank 0's report then counts. */
+/* Asks mpirun again to stop, because it can miss a signal while it starts. Kills mpirun if it does not exit after its
+ * ranks; what rank 0 reported then counts. */
 static void watch_mpirun(launcher *l, worker *w)
 {
     bool saves = same(w->phase, "train"); /* the worker writes a checkpoint first */

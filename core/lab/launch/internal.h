@@ -17,11 +17,11 @@ typedef struct {
     int lent;  /* threads lent to it; 0: its own only */
     bool idle; /* the worker's process waits for a run */
     char *folder, *log, *argv_json;
-    const char *model; /* file of a run that differs in decoding alone; NULL: train */
+    const char *model; /* trained model to decode with, of a run that differs only in decoding; NULL: train */
     int ranks;         /* processes of the run; more than one: pid is mpirun's */
-    char *events;      /* with ranks: the file for their events */
+    char *events;      /* with ranks: the named pipe or file for their events */
     str buffer;        /* incomplete events */
-    str late;          /* events read while another process held the database, after `buffer`'s */
+    str late;          /* events after those in `buffer`, read while another process held the database */
     db_point *points;  /* received but not yet written; their names are in `buffer` */
     size_t n_points, points_cap;
     char phase[24], device[24]; /* "cpu", "cuda:1" */
@@ -51,13 +51,13 @@ typedef struct {
     pid_t pid;
     int fd, jobs;
 } resting;
-/* Sends the run to the process that rests, if there is one and it can train it; else starts one with its events on fd 3
- * and its output in FOLDER/log.txt. *r is empty afterwards. */
+/* Sends the run to the idle process *r if that can train it, else starts a process with its events on fd 3 and its
+ * output in FOLDER/log.txt. *r is empty afterwards. */
 int worker_start(worker *w, resting *r, int slot, const launch_options *o, int threads, err *e);
 /* Detaches the process from an idle worker. */
 resting worker_detach_process(worker *w);
 void worker_dismiss(resting *r);          /* ends the process and waits for its end */
-int launch_gpus(const launch_options *o); /* Number of GPUs for the runs; 0: the runs use the CPU */
+int launch_gpus(const launch_options *o); /* number of GPUs for the runs; 0: the runs use the CPU */
 void worker_clear(worker *w);
 /* Asks for a checkpoint and exit: SIGTERM; with ranks SIGUSR1, which mpirun forwards to all. */
 void worker_ask_stop(worker *w);
@@ -124,12 +124,12 @@ typedef struct {
     worker w[LAUNCH_MAX];
     resting rest[LAUNCH_MAX]; /* the idle process of the worker with this index */
     int n_workers, threads;
-    int lent_among; /* active workers when threads were lent last */
+    int lent_among; /* number of active workers when threads were lent last */
     char owner[128];
     provenance from;
     double last_beat, interrupted_at;
     int handled;                    /* interrupts handled */
-    double watched;                 /* ticks() of the last look at the workers */
+    double watched;                 /* ticks() when the workers were checked last */
     bool told_room, told_notify;    /* printed that there is no room; called launch_options.notify */
     size_t slurm_array, slurm_most; /* the cluster's MaxArraySize and MaxJobCount; 0: not asked yet (slurm.c) */
     launch_result *out;

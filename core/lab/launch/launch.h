@@ -46,7 +46,7 @@ typedef struct {
     const char *const *worker_args; /* more arguments for workers ("--profile"), NULL-terminated; or NULL */
 } launch_options;
 
-/* Removes the checkpoints of done runs, which need them no more. */
+/* Removes the checkpoints of done runs. */
 int launch_clean(db *d, const launch_options *o, err *e);
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* leftovers.c - removes checkpoints that a run needs no more. Its model.safetensors stays. */
+/* leftovers.c - removes checkpoints that a run no longer needs. Its model.safetensors stays. */
 #include "base/below.h"
 #include "lab/launch/internal.h"
 #include <dirent.h>

@@ -39,7 +39,7 @@ static bool answers(void)
            !strstr(str_text(&said), "Cannot find MPS");
 }
 
-/* Is a daemon's socket there? For containers, say, that lack the program. */
+/* Does a daemon's socket exist? A container may have the socket but not NVIDIA's program. */
 static bool has_socket(const char *folder)
 {
     AUTOFREE char *path = path_join(folder, "control");
@@ -52,7 +52,7 @@ static bool has_socket(const char *folder)
 static void wake(int signal_number) { (void)signal_number; }
 
 /* Waits until the other end of `life` is closed, by the host or by its death. Workers of a killed host write a
- * checkpoint and exit; the daemon waits for them for two minutes at most. A byte before the end: logs stay. */
+ * checkpoint and exit; the daemon waits for them for two minutes at most. If a byte arrives first, the logs stay. */
 static void keep(const char *folder, int life)
 {
     static const char quit[] = "quit -t 120\n";

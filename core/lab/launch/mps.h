@@ -13,8 +13,8 @@ typedef struct {
     char folder[96];
 } mps;
 
-/* If `at_once` processes share fewer GPUs, and without no_mps: finds or starts a daemon, prints so, and sets the
- * environment variables that workers inherit. Without NVIDIA's program it prints that they alternate. *m is {0} before.
+/* If `at_once` processes share fewer GPUs, and no_mps is false: finds or starts a daemon, prints which, and sets the
+ * environment variables for workers. Without NVIDIA's program prints that workers take turns. *m is {0} before.
  * 0, or -1 and e: no daemon could be started, or none answers in $CUDA_MPS_PIPE_DIRECTORY. */
 int mps_begin(mps *m, const launch_options *o, int at_once, progress *p, err *e);
 /* Ends the daemon if mps_begin started it, and waits for its end. keep: keeps its logs and prints where they are. */

@@ -55,7 +55,7 @@ double progress_left(const worker *w)
     return (double)(w->total - w->step) / rate;
 }
 
-/* Returns the seconds that the whole call still takes, from the running runs' rates; NaN before one is known. */
+/* Estimates the seconds until all runs have ended from the running runs' rates; NaN before any rate is known. */
 static double left_of_all(const progress *p, const worker *w, size_t n)
 {
     double sum = 0, whole = 0;
@@ -68,7 +68,7 @@ static double left_of_all(const progress *p, const worker *w, size_t n)
         known++;
     }
     double mean = p->finished ? p->finished_seconds / (double)p->finished : whole / (double)known;
-    if (p->running > known) sum += mean * (double)(p->running - known); /* starting: nothing is done yet */
+    if (p->running > known) sum += mean * (double)(p->running - known); /* runs that have not made a step yet */
     size_t queued = p->total - p->done - p->failed - p->killed - p->skipped - p->running;
     if (queued) sum += mean * (double)queued;
     return sum / (double)(p->workers > 0 ? p->workers : 1);
@@ -80,7 +80,7 @@ static void erase(progress *p)
     p->lines_drawn = 0;
 }
 
-/* At less than `columns` characters a run's line has no device, perplexity and speed. */
+/* Describes a run in `out`. Leaves out device, perplexity and speed if the line exceeds `columns` characters. */
 static void describe(const worker *w, int columns, char *out, size_t n)
 {
     char step[24], total[24], speed[24], eta[24];

@@ -1,7 +1,7 @@
 /* ranks.c - a run of several processes: `mpirun -np N ablate worker ...` instead of a single worker process.
  *
  * mpirun passes on no descriptors, so events come through a named pipe in the run's folder, which rank 0 opens. mpirun
- * holds the pipe too, as its descriptor 3: the host sees the end of the pipe when all of them have exited. */
+ * holds the pipe too, as its descriptor 3: the host sees the end of the pipe when mpirun and rank 0 have exited. */
 #include "network/settings/config.h"
 #include "lab/launch/internal.h"
 #include <errno.h>

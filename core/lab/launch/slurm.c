@@ -1,6 +1,6 @@
 /* slurm.c - runs in Slurm: a sweep's array jobs (away.h), each below the cluster's MaxArraySize. Files in the spool:
- * job.sh and job-K.sh, the batch scripts of parts 0 and K; job, the ids that sbatch printed, "17,18", and the tasks of
- * a part; task-A_B.txt, the output of task B of job A; refused.txt, sbatch's last standard error. */
+ * job.sh and job-K.sh, the batch scripts of parts 0 and K; job, the ids that sbatch printed, "17,18", and the number
+ * of tasks per part; task-A_B.txt, the output of task B of job A; refused.txt, sbatch's last standard error. */
 #include "lab/launch/away.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static size_t limit_of(const char *config, const char *key, size_t otherwise)
     return at && sscanf(at + strlen(key), " = %lld", &n) == 1 && n > 0 ? (size_t)n : otherwise;
 }
 
-/* Returns how many runs the cluster accepts now: MaxJobCount counts all users' tasks. Sets the tasks of a part. */
+/* Returns how many runs the cluster accepts now: MaxJobCount counts all users' tasks. Sets j->part. */
 static size_t room_for(launcher *l, away_job *j)
 {
     enum { ARRAY = 1001, JOBS = 10000 }; /* Slurm's own defaults */
@@ -50,7 +50,7 @@ static int write_script(const launcher *l, const away_job *j, size_t first, size
     str_addf(&s, "#!/bin/sh\n#SBATCH --job-name=ablate-%s\n#SBATCH --array=0-%zu\n", l->o->experiment, tasks - 1);
     str_add(&s, "#SBATCH --requeue\n#SBATCH --open-mode=append\n#SBATCH --signal=B:USR1@120\n");
     str_addf(&s, "#SBATCH --output=%s/task-%%A_%%a.txt\n", j->spool);
-    if (j->ranks > 1) str_addf(&s, "#SBATCH --ntasks=%d\n", j->ranks); /* mpirun starts one on each */
+    if (j->ranks > 1) str_addf(&s, "#SBATCH --ntasks=%d\n", j->ranks); /* one rank per Slurm task */
     str_add(&s, "case $SLURM_ARRAY_TASK_ID in '' | *[!0-9]* | ?????????*)\n"
                 "    echo 'SLURM_ARRAY_TASK_ID: expected a number below 1e8'; exit 1 ;;\nesac\n");
     str_addf(&s, "exec '%s' slurm-task '%s' \"$((SLURM_ARRAY_TASK_ID + %zu))\" %d\n", l->o->program, j->spool, first,
@@ -104,8 +104,8 @@ static int submit(launcher *l, away_job *j, err *e)
     }
     if (bad && !j->id) return -1;
     if (bad) {
-        progress_line(&l->p, "%s: %zu of %zu tasks were handed over, the same command hands over the others", e->text,
-                      first, tasks);
+        progress_line(&l->p, "%s: %zu of %zu tasks were submitted; the same command submits the others", e->text, first,
+                      tasks);
         *e = (err){0};
         if (away_give_back(l, j, first * (size_t)j->per_task, e)) return -1;
         tasks = first;

@@ -102,7 +102,7 @@ typedef struct {
     pid_t *pid;              /* [n] */
     bool *ranked;            /* [n] pid is mpirun's */
     char me[192];
-    bool time_is_up, told, again; /* again: a run was stopped before it was done */
+    bool time_is_up, told, again; /* again: a run stopped before its end and must resume */
     bool failed;                  /* a worker could not be started, or its end could not be recorded */
 } task;
 

@@ -23,7 +23,7 @@ static int on_result(launcher *l, worker *w, char **f, int n, err *e)
     if (v) r.stats = (db_stats){rows, width, v};
     int bad = db_begin(l->d, e) || db_put_result(l->d, &w->claim, &r, e);
     size_t used = strlen(w->scores);
-    bool dev = r.signature && has_suffix(r.signature, ", dev"); /* with two sets, other names include the set */
+    bool dev = r.signature && has_suffix(r.signature, ", dev"); /* a metric has one name on dev and test */
     snprintf(w->scores + used, sizeof w->scores - used, "  %s%s %.4g", dev ? "dev " : "", r.metric, r.value);
     return bad;
 }
@@ -80,7 +80,7 @@ static void on_point(launcher *l, worker *w, char **f)
     if (same(f[1], "dev_PPL")) {
         w->dev_ppl = x.value;
         w->step = x.step;
-        if (w->total) progress_event(&l->p, w, "eval", x.value); /* without this test a resumed run repeats it */
+        if (w->total) progress_event(&l->p, w, "eval", x.value); /* total is 0 while a resumed run repeats old points */
         watch_curve(l, w, x.step, x.value);
     }
     w->points = grow(w->points, &w->points_cap, w->n_points + 1, sizeof *w->points);

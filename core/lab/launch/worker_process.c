@@ -79,7 +79,7 @@ static bool stays(const worker *w, const launch_options *o)
     return launch_gpus(o) > 0 && w->ranks < 2 && !o->slurm && !o->command;
 }
 
-/* Does it read numbers of threads from its standard input? */
+/* Does the process read numbers of threads from its standard input? */
 static bool lends(const worker *w, const launch_options *o) { return o->cores > 0 && w->ranks < 2 && !stays(w, o); }
 
 char **worker_arguments(worker *w, int slot, const launch_options *o, int threads)
@@ -190,7 +190,7 @@ int worker_start(worker *w, resting *r, int slot, const launch_options *o, int t
     close(ends[1]);
     close(log);
     if (jobs[1] >= 0) close(jobs[1]);
-    if (w->pid > 0 && w->ranks > 1) setpgid(w->pid, w->pid); /* parent or child, whichever is first */
+    if (w->pid > 0 && w->ranks > 1) setpgid(w->pid, w->pid); /* both call it: either may run first */
     if (w->pid < 0) {
         close(ends[0]);
         if (jobs[0] >= 0) close(jobs[0]);

@@ -44,7 +44,7 @@ static int read_task(reader *r, const char *name, const across_options *o, tasks
     return 0;
 }
 
-/* Finds the row's runs on each task; false: a task lacks the row, or a value that can be a score. */
+/* Finds the row's runs on each task; false: a task lacks the row, or has values that are not above 0. */
 static bool tasks_of(const tasks *all, const char *name, across_task *out)
 {
     for (size_t i = 0; i < all->n; i++) {
@@ -69,10 +69,11 @@ static void describe(const tasks *all, size_t left_out, grid *t)
     str of = {0};
     for (size_t i = 0; i < all->n; i++)
         str_addf(&of, "%s%s (%s)", i ? ", " : "", all->g[i].x.name, all->g[i].headings[all->g[i].headline]);
-    grid_footnote(t,
-                  "Tasks: %s. A run's score is its value over base's mean on the task, or the inverse where less is "
-                  "better: 1 is base.",
-                  of.s);
+    grid_footnote(
+        t,
+        "Tasks: %s. A run's score is its value divided by base's mean on the task, or the inverse where less is "
+        "better; base has 1.",
+        of.s);
     grid_footnote(t, "IQM: mean of the middle half of the scores; better: probability that a run is better than one of "
                      "base on the same task; "
                      "95 %% percentile bootstrap over runs of row and base, within tasks (Agarwal et al. 2021).");

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Number of repetitions of a column, and (item_name) the i-th one's name; NULL: not in this table. */
+/* How often does this table repeat a column? item_name: name of the i-th repetition; NULL: not in this table. */
 static size_t items_of(const gathered *g, column_each each)
 {
     switch (each) {
@@ -24,7 +24,8 @@ static const char *item_name(const gathered *g, column_each each, size_t i, bool
     case EACH_RECORDED: return readers ? g->headings[i] : g->metrics[i];
     default: break;
     }
-    if (i < 2 || (readers && (!g->paper.is_result[i] || published_comes_first(g)))) return NULL; /* key and label */
+    if (i < 2 || (readers && (!g->paper.is_result[i] || published_comes_first(g))))
+        return NULL; /* 0, 1: key and label */
     return readers && same(g->paper.columns[i], "params_M") ? "params (M)" : g->paper.columns[i];
 }
 

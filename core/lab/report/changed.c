@@ -13,7 +13,7 @@ typedef struct {
 struct changed {
     hashed *at;
     size_t n, cap;
-    char *last; /* most runs of an experiment have the same plugins */
+    char *last; /* cache of one answer: most runs of an experiment have equal plugins */
     bool last_answer;
 };
 

@@ -1,5 +1,5 @@
-/* changed.h - detects runs whose plugins have changed since. Hashes the plugin files that the run or the last `ablate
- * run` used, without running them; a missing file counts as unchanged. */
+/* changed.h - detects runs whose plugins have changed since training. Hashes the plugin files of the run or of the last
+ * `ablate run`, without running them; a missing file counts as unchanged. */
 #ifndef ABLATE_REPORT_CHANGED_H
 #define ABLATE_REPORT_CHANGED_H
 #include "base/base.h"

@@ -1,4 +1,4 @@
-/* columns.c - the list of columns of a table, at the end, and how each is computed and printed. A new one is a row. */
+/* columns.c - computes and prints each column of a table; the list at the end has a row per column. */
 #include "lab/report/columns.h"
 #include "lab/report/cost.h"
 #include <math.h>
@@ -60,7 +60,7 @@ static void values_json(const place *p, str *out)
 
 static int decimals_for(const gathered *g, size_t metric) /* decimals of a column */
 {
-    /* then the best row shows whether these are percentages */
+    /* the best mean then shows whether values are fractions or percentages */
     bool best_is_most = metric_better(&g->facts[metric], 1, 0) > 0;
     double largest = 0;
     int most = 0;
@@ -282,7 +282,7 @@ static bool has_core_minutes(const gathered *g) { return g->full && any_row(g, c
 static bool has_peak_memory(const gathered *g) { return g->full && any_row(g, peak_memory_number); }
 static double if_future_seen(const place *p) { return future_seen_number(p) > 0 ? 1 : NAN; }
 static bool sees_future(const gathered *g) { return any_row(g, if_future_seen); }
-/* beside tests of designs it is shown only with all statistics */
+/* if the table tests designs, only `full` shows the test of models */
 static bool has_p_models(const gathered *g)
 {
     return full(g) || (!g->full && !has_p(g) && any_row(g, p_models_number));
@@ -407,7 +407,7 @@ const column columns[] = {
      "time of the row's shortest run, which other work delayed least; shown on pages", .number = minutes_number,
      .print = print_fixed, .digits = 1, .shown = on_page},
     {"core_minutes", "core minutes", "minutes", READERS | CSV | JSON | IF_ANY, ONCE,
-     "mean processor time of a run, over all its attempts and threads; with several ranks of the first",
+     "mean processor time of a run, over all its attempts and threads; with several ranks, the first one's",
      .number = core_minutes_number, .print = print_fixed, .digits = 1, .shown = has_core_minutes},
     {"future_seen", "future seen", "", READERS | CSV | JSON | IF_ANY, ONCE,
      "largest relative change of a loss by later tokens in a trained model; above 0 it sees the future",

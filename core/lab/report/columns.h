@@ -19,26 +19,26 @@ enum column_in { /* tables that have it; OWN and BESIDE: text, Markdown, LaTeX a
                  BESIDE = 2,  /* next to the rows of a published table */
                  READERS = 3, /* both */
                  CSV = 4,
-                 JSON = 8,     /* in the row's object; EACH_METRIC: in its metric's */
+                 JSON = 8,     /* in the row's object; EACH_METRIC: in each metric's object */
                  AGAINST = 16, /* in "against_base" of each metric's object in JSON */
                  IF_ANY = 32   /* left out of JSON if it has no value */
 };
 
 typedef struct column {
     const char *name; /* name in CSV and JSON */
-    /* Heading for readers; %s: the name of the metric, setting or published column, ONCE: of the headline metric. */
+    /* Heading for readers. %s: name of the metric, setting or published column; with ONCE, of the headline metric. */
     const char *heading;
     /* Unit of the number in CSV and JSON. NULL: the metric's; "unit": the comparison's; "scale": the compared scale,
      * natural logarithms if differences are in percent; "": none. */
     const char *unit;
     unsigned in; /* column_in */
     column_each each;
-    const char *meaning;              /* for the list of columns */
+    const char *meaning;              /* one line for the printed list of columns */
     double (*number)(const place *p); /* NaN: nothing */
-    /* A text (NULL: nothing). With number, only readers get it, in place of the number. */
+    /* A text (NULL: nothing). If there is a number too, readers get the text, CSV and JSON the number. */
     const char *(*text)(const place *p, arena *a);
-    void (*json)(const place *p, str *out); /* writes another value in JSON */
-    /* Prints a number for readers. digits: decimals; for some columns those beyond the metric's. */
+    void (*json)(const place *p, str *out); /* writes the value in JSON, if it is neither */
+    /* Prints a number for readers. digits: decimals; for some columns in addition to the metric's. */
     const char *(*print)(const place *p, double v, int digits, arena *a);
     int digits;
     bool (*shown)(const gathered *g); /* NULL: always */

@@ -139,7 +139,7 @@ static size_t first_of(const comparison_task *t, size_t i)
 static size_t base_of(const comparison_task *t, size_t i) { return t->bases ? t->bases[i] : t->base; }
 
 /* Shrinks the variances of rows with this base and three seeds or more, if there are five such rows. Base keeps its
- * own: one that is too small would reject all rows, which are compared with it. Returns the limit of df. */
+ * own variance, because one that is too small would reject all rows. Returns the limit of the degrees of freedom. */
 static double share(const comparison_task *t, size_t base, row_runs *runs, bool *shared)
 {
     double *s2 = xcalloc(3 * t->n + 1, sizeof *s2), *df = s2 + t->n, *shrunk = df + t->n, most = INFINITY;

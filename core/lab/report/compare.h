@@ -10,17 +10,17 @@
  * changes in percent (perplexity, compared on the log scale). */
 typedef struct {
     size_t n, n_base;           /* runs with a number */
-    size_t late_base;           /* seeds that base alone got when there was a result: they are not used */
+    size_t late_base;           /* seeds added to base alone after the first result: not used */
     size_t failed, failed_base; /* runs that failed or diverged and are not scored: no interval, p or verdict */
     double delta, low, high;    /* low, high: 95 % interval for the design, from two seeds per side */
     double p, p_adjusted;       /* p: for the design; p_adjusted: after Holm over the planned rows with a p */
-    double p_equivalent; /* p of two one-sided tests against the margin, of one with not_worse_by; after looks, Holm */
+    double p_equivalent; /* p of two one-sided tests against the margin (not_worse_by: one), after looks and Holm */
     double p_equivalent_alone; /* p_equivalent before Holm */
     double v, u, df;   /* v: variance of seeds, u: of sentences, on the compared scale; df: degrees of freedom of v */
     double choice;     /* variance of the choice of searched settings (statistics/choice.h) */
     double seed_sd;    /* standard deviation over the row's seeds, without the noise of a finite test set */
     double detectable; /* comparison_detectable, if gather computed it */
-    arm planned_row, planned_base; /* for planning: without z */
+    arm planned_row, planned_base; /* for planning; z is NULL */
     double most_df;                /* design_compare's limit */
     double p_models;               /* randomisation test over sentences, about these models only; after Holm */
     double p_outside;              /* p that a single run lies outside what base's seeds predict */
@@ -32,7 +32,7 @@ typedef struct {
     const char *verdict;
     bool repeated;                 /* p and the interval account for several looks (repeated_p) */
     bool exploratory;              /* the row or base was added after the first result: left out of Holm, no verdict */
-    bool left_out;                 /* a record left out statistics: no interval, p or verdict; delta is of the runs */
+    bool left_out;                 /* a record left out statistics: there is a delta, but no interval, p or verdict */
     bool percent, crossed, shared; /* crossed: sentences are included; shared: variances are shared */
     const char *refused;           /* why there is no comparison, or NULL */
 } comparison;

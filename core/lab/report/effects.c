@@ -116,7 +116,7 @@ static design_effects find_effects(const gathered *g, const two_level_design *de
     return e;
 }
 
-/* Holds the scale of effects, for comparison_shown. */
+/* Returns a comparison with nothing but the scale of effects, for comparison_shown. */
 static comparison scale_of(const gathered *g)
 {
     return (comparison){.percent = metric_in_percent(&g->facts[g->headline])};
@@ -192,7 +192,7 @@ void footnote_effects(const gathered *g, grid *t)
 
 /* ---- sizes ---- */
 
-/* Returns the row at size k; k = number of sizes: at its own size, unless listed. NULL: no such row, or not trained. */
+/* Returns the row at size k; k = number of sizes: at its own size. NULL: no result, or its own size is in the list. */
 static const gathered_row *row_at(const gathered *g, const text_list *row, size_t k, size_t ppl)
 {
     const bool listed = k + 1 < row->n;
@@ -253,7 +253,7 @@ static scale_points points_of(const gathered *g, size_t ppl, const text_list *ro
     return (scale_points){n, sizes, runs, (const double *const *)losses, step, choice};
 }
 
-/* Returns a warning if no size of the row lies on one side of the loss at which the speed-up compares, else "". */
+/* Returns a warning if the loss at which the speed-up compares is outside the row's range of losses, else "". */
 static const char *beyond(const scale_points *row, const scale_points *base, arena *a)
 {
     size_t largest = 0;
@@ -299,7 +299,7 @@ static void footnote_difference(const char *row, const scale_points *p, const sc
                       percent_of(x.check.d), percent_of(x.check.low), percent_of(x.check.high), x.check.size,
                       percent_of(largest->d),
                       largest->d >= x.check.low && largest->d <= x.check.high ? "within" : "outside");
-    if (!isnan(x.turns)) grid_footnote(t, "    the order turns at about %.2g parameters", x.turns);
+    if (!isnan(x.turns)) grid_footnote(t, "    row and base swap order at about %.2g parameters", x.turns);
 }
 
 void footnote_scale(const gathered *g, grid *t)

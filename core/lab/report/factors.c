@@ -12,7 +12,7 @@ static size_t factor_named(const factor_table *t, const char *name, size_t lengt
     return NO_ROW;
 }
 
-/* Calls for each "key=value" of a change; the value ends at a blank. */
+/* Finds the next "key=value" of a change and moves *p behind it; false at the end. The value ends at a blank. */
 static bool next_change(const char **p, const char **key, size_t *key_n, const char **value, size_t *value_n)
 {
     while (**p) {

@@ -77,7 +77,7 @@ static forest_row describe(const gathered *g, const gathered_row *row, int decim
     return f;
 }
 
-/* Appends "WORDS NAMES. " with the first eight rows of this verdict, NULL: of none; nothing without such rows. */
+/* Appends "WORDS NAMES. " for the rows with this verdict (NULL: without verdict), if there are any; names eight. */
 static size_t add_rows_with(const gathered *g, const char *verdict, const char *words, str *out)
 {
     enum { MOST = 8 };
@@ -238,7 +238,7 @@ void figure_forest(const gathered *g, str *out)
 
 /* ---- cost ---- */
 
-/* Groups differ by colour and marker; base is ink. */
+/* Numbers the groups, for their colours and markers; base has the text's colour. */
 static size_t group_index(const gathered *g, size_t row)
 {
     size_t n = 0;

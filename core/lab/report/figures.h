@@ -43,7 +43,7 @@ int curves_load(reader *r, const gathered *g, arena *a, run_curves **out, size_t
 void figure_put(drawing *d, str *out);
 /* Appends `text` between `before` and `after`, which are HTML. */
 void figure_text(str *out, const char *before, const char *text, const char *after);
-/* The points of v [4][n]: x, y, the ends of its interval. */
+/* Returns the line whose points are in v [4][n]: x, y, low, high. */
 curve_line line_points(double *v, size_t n);
 /* A line in the i-th colour, dashes and marker. */
 series line_series(const char *name, size_t i, const curve_line *l);

@@ -87,7 +87,7 @@ static void draw_axis(drawing *d, const scale *x, double top, double bottom, boo
     draw_text(d, (x->from + x->to) / 2, bottom + 31, label, below);
 }
 
-/* Draws the marks that rows have, with their words, in the last line. */
+/* Draws the legend in the last line: marker and word of each verdict that occurs. */
 static void draw_legend(drawing *d, const forest_row *rows, size_t n, double x, double y)
 {
     for (size_t v = 0; v < LENGTH(looks); v++) {
@@ -124,7 +124,7 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
         if (i % 2) draw_rect(d, 0, y - pitch / 2, width, pitch, (pen){.fill = COLOR_MUTED, .opacity = 0.06});
         draw_text(d, narrow ? 4 : names + 6, text_y, rows[i].name,
                   (lettering){.anchor = narrow ? ANCHOR_START : ANCHOR_END, .size = name_size});
-        if (narrow) /* this line ends below the words */
+        if (narrow) /* the zero line, interrupted by the names above each interval */
             draw_line(d, scale_at(&x, 0), mark_y - 7, scale_at(&x, 0), mark_y + 7,
                       (pen){.stroke = COLOR_INK, .width = 1.2});
         draw_row(d, &rows[i], &x, mark_y, 4);

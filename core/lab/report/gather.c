@@ -159,7 +159,7 @@ static bool is_last_of(const db_trial *t, size_t n, const char *row, const char 
     return last;
 }
 
-/* Finds a row's searched values at an end of those tried; NULL: none. */
+/* Lists the row's searched values that are the lowest or highest tried; NULL: none. */
 static const char *edges_of(const gathered *g, const char *row, arena *a)
 {
     const db_trial *t = g->trials_made, *chosen = NULL;
@@ -207,7 +207,7 @@ double gathered_budget(const gathered_row *row, const char *by)
 {
     double sum = 0, n = 0;
     cJSON *config = cJSON_Parse(row->row->config_json);
-    /* tokens per step on one side, at most */
+    /* largest number of source or target tokens per step */
     double step = number_of(config, "batch_tokens", NAN) * number_of(config, "gradient_accumulation", 1);
     cJSON_Delete(config);
     for (size_t i = 0; i < row->row->n_runs; i++) {
@@ -271,7 +271,7 @@ size_t row_named(const read_experiment *x, const char *name)
     return NO_ROW;
 }
 
-/* Finds each row's base: the experiment's, or for rows of a condition its first row, which is base under it. */
+/* Finds each row's base: the experiment's or, for rows of a condition, base under that condition. */
 static void find_bases(gathered *g)
 {
     const gathered_row *base = gathered_base(g);
@@ -301,7 +301,7 @@ void gathered_stream(gathered *g, size_t metric, double level)
     free(p);
 }
 
-/* Compares every row with its base in every metric; the row's numbers are the headline's. */
+/* Compares every row with its base in every metric. A row's own delta and p are the headline metric's. */
 static void compare_to_bases(gathered *g, const table_options *o, bool find_best, arena *a)
 {
     const read_row **rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *rows);
@@ -321,7 +321,7 @@ static void compare_to_bases(gathered *g, const table_options *o, bool find_best
         bool headline = (int)m == g->headline;
         size_t best = t.n;
         t.metric = &g->facts[m];
-        t.trials = headline || o->full ? g->trials : 0; /* the only test that takes time */
+        t.trials = headline || o->full ? g->trials : 0; /* shuffling takes long */
         bool judged = k->given && (*k->metric ? same(k->metric, t.metric->name) : headline);
         t.sequential = judged && g->judged.until.most, t.base_seeds = (size_t)g->judged.until.base;
         t.margin = judged ? k->margin : 0, t.one_sided = k->one_sided;

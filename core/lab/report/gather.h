@@ -27,8 +27,8 @@ typedef struct {
     const read_row *row;
     measure *of;                        /* by metric */
     size_t done, failed, open, skipped; /* runs by outcome; open: queued, running or killed */
-    size_t base; /* index of the row that it is compared with: base, or base under its condition; NO_ROW: none */
-    comparison *against; /* by metric: this row against that one */
+    size_t base;         /* index of the row to compare with: base, or base under the same condition; NO_ROW: none */
+    comparison *against; /* by metric: this row against its base */
     /* in the headline metric, against its base; p: for the design, for this row alone; NaN: none */
     double delta, p;
     double parameters;        /* NaN unknown */
@@ -58,7 +58,7 @@ typedef struct {
     bool has_paper;
     read_published paper;
     int trials;
-    analysis judged; /* its rules; the metric's name in the runs */
+    analysis judged; /* criterion.metric is the name in the runs */
     bool conditions; /* some rows have another base ([condition NAME]) */
     bool foreign;    /* its runs were trained by another program (db.h) */
     bool passage;    /* its rows are language models of one text: their windows are no documents */
@@ -79,13 +79,13 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
 int gather_recorded(reader *r, gathered *g, arena *a, err *e);
 /* Collects the values of a metric in a row's done runs. */
 void measure_runs(const read_row *of, const char *metric, measure *x, arena *a);
-/* Sets stream_level of the rows in a metric, for an error rate of `level`; gather does it with the criterion's. */
+/* Sets stream_level of the rows in a metric, for an error rate of `level`; gather passes the criterion's. */
 void gathered_stream(gathered *g, size_t metric, double level);
 /* Returns the mean budget of the row's runs, as recorded: "params", "flops", or seconds of updates ("time"), of the
  * processors ("core"), from start to end ("wall"); NaN: unknown. */
 double gathered_budget(const gathered_row *row, const char *by);
 double gathered_minutes(const gathered_row *row); /* duration of its shortest run; NaN: unknown */
-/* Returns the median of a number over the rows' comparisons where it is finite, each row once; NaN: none. */
+/* Returns the median of a number over the rows' comparisons, without those that are not finite; NaN: none. */
 double gathered_median(const gathered *g, size_t metric, double (*number)(const comparison *));
 size_t row_named(const read_experiment *x, const char *name); /* NO_ROW: none */
 gathered_row *gathered_base(const gathered *g);               /* NULL: none */

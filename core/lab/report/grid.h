@@ -31,7 +31,7 @@ void grid_set(grid *g, size_t column, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void grid_strong(grid *g, size_t column);
 void grid_footnote(grid *g, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Prints as TABLE_TEXT, TABLE_MD, TABLE_LATEX or TABLE_CSV (without title and notes). TABLE_TERMINAL is text whose
- * title and notes are broken at the columns of the terminal that is standard output, if it is one. */
+ * title and notes wrap at the terminal's width, if standard output is a terminal. */
 void grid_print(const grid *g, enum table_format format, str *out);
 void print_grid(const grid *g);           /* prints text on standard output */
 void grid_latex(const grid *g, str *out); /* prints a table environment (latex.c) */

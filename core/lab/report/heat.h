@@ -10,7 +10,7 @@ typedef struct {
     size_t n_rows, n_columns;
     const double *value, *sd; /* [rows][columns]; NaN: none */
     int decimals;
-    size_t marked; /* this cell has a frame; SIZE_MAX: none */
+    size_t marked; /* index of the cell that gets a frame; SIZE_MAX: none */
 } heat;
 drawing *heat_draw(const heat *h, double width);
 #endif

@@ -65,7 +65,7 @@ static const grid_cell *cell(const grid *g, size_t i, size_t j) { return &g->cel
 
 /* ---- the table ---- */
 
-/* A group is named in its first row only. */
+/* Does the cell repeat the group of the row above? Only the first row of a group names it. */
 static bool repeats(const grid *g, size_t i, size_t j)
 {
     const char *text = cell(g, i, j)->text;
@@ -101,7 +101,7 @@ static void write_tabular(const grid *g, str *out)
     str_add(out, "\\bottomrule\n\\end{tabular}");
 }
 
-/* Is the table wider than a column of two? Counts the bytes of each column's longest cell. */
+/* Is the table wider than one column of a two-column page? Counts the bytes of each column's longest cell. */
 static bool is_wide(const grid *g)
 {
     enum { COLUMN = 48 };

@@ -20,7 +20,7 @@ void layout_json(const gathered *g, str *out);
 /* Notes on the meaning of the table's differences, intervals and p, and on their power (notes.c). */
 void footnote_statistics(const gathered *g, grid *t);
 void footnote_identical(const gathered *g, grid *t); /* rows that differ in settings alone (identical.c) */
-/* origin of its runs, and a referee's questions about them */
+/* origin of imported runs, and warnings about them (judging.c) */
 void footnote_foreign(const gathered *g, grid *t);
 void footnote_judging(const gathered *g, grid *t); /* criterion, looks, matched budgets, old verdicts (judging.c) */
 void footnote_tuning(const gathered *g, grid *t);  /* searches: trials, choices and costs (judging.c) */

@@ -64,7 +64,7 @@ static size_t documents_of(const gathered *g)
     return 0;
 }
 
-/* Prints what is drawn beside seeds: "9 documents", "sentences". */
+/* Prints the sampling unit beside seeds: "9 documents", "sentences". */
 static const char *drawn(const gathered *g, char out[64])
 {
     size_t documents = documents_of(g);
@@ -156,7 +156,7 @@ static void footnote_detectable(const gathered *g, grid *t)
             str_addf(&s, "; with %zu %.3g%s", look_seeds[k], detectable_with(c, look_seeds[k], 0.05), unit);
     if (g->tests > 1 && !c->percent && same(g->facts[g->headline].unit, "%") &&
         detectable_with(c, 0, 0.05 / (double)g->tests) > 100)
-        str_addf(&s, "; more than 100 %% cannot be, so this row decides nothing there");
+        str_addf(&s, "; no difference exceeds 100 %%, so few rows can pass Holm's first step");
     grid_footnote(t, "%s.", s.s);
     str_free(&s);
     if (least == 2)
@@ -197,17 +197,17 @@ static void footnote_design(const gathered *g, grid *t)
         "Holm over %zu planned row%s.%s%s%s",
         g->headings[g->headline], c->percent ? ", change in percent," : "", str_text(&over), g->tests,
         g->tests == 1 ? "" : "s", shared ? " Variances are shared between rows (Smyth's prior)." : "",
-        g->conditions ? " Base is base under the row's condition; variances are shared within one." : "",
+        g->conditions ? " Each row is compared with base under its condition; conditions share no variances." : "",
         crossed && crossed < tests ? " Rows without per-sentence statistics of the same sentences: over seeds only."
                                    : "");
     str_free(&over);
 }
 
-/* Names rows without p because their failures would hide something, and rows added after the first result. */
+/* Names rows without p because some of their runs failed, and rows added after the first result. */
 static void footnote_left_out(const gathered *g, grid *t)
 {
     str failed = {0}, late = {0}, of_base = {0};
-    size_t last = NO_ROW, added = 0; /* a condition's rows follow each other */
+    size_t last = NO_ROW, added = 0; /* last: base reported last; rows with one base are adjacent */
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const comparison *c = &g->rows[i].against[g->headline];
         const char *name = g->rows[i].row->name;
@@ -232,15 +232,14 @@ static void footnote_left_out(const gathered *g, grid *t)
     if (added)
         grid_footnote(
             t,
-            "Base got %zu further seed%s when there were results: in its mean, but in no difference, interval, p or "
-            "verdict, which stay as they were.",
+            "Base got %zu further seed%s when there were results: its mean includes them; differences, intervals, p "
+            "and verdicts do not.",
             added, added == 1 ? "" : "s");
     if (!isnan(g->judged.criterion.failed_as))
         grid_footnote(t, "Failed and diverged runs count as %g in differences, intervals and p.",
                       g->judged.criterion.failed_as);
     if (late.n)
-        grid_footnote(t,
-                      "Exploratory, added after the experiment's first result, so in no Holm and without verdict: %s.",
+        grid_footnote(t, "Exploratory, added after the experiment's first result, so without Holm's p and verdict: %s.",
                       late.s);
     str_free(&failed);
     str_free(&late);
@@ -249,7 +248,7 @@ static void footnote_left_out(const gathered *g, grid *t)
 
 enum { DEALS = 1000, LEAST_DEALT = 12 };
 
-/* For rows with many seeds, prints how often two groups of its seeds are called different, and the row and base. */
+/* For rows with many seeds, prints how often random groups of seeds differ: both of the row (A/A), or row and base. */
 static void footnote_dealt(const gathered *g, grid *t)
 {
     const metric *metric = &g->facts[g->headline];
@@ -267,8 +266,8 @@ static void footnote_dealt(const gathered *g, grid *t)
             if (!isnan(alike)) str_addf(&s, " A/A %.1f %%", 100 * alike);
             if (!isnan(apart)) str_addf(&s, "%s against base %.1f %%", isnan(alike) ? "" : ",", 100 * apart);
         }
-        grid_footnote(t, "%s: its %zu seeds split %d times into groups; share called different at 5 %%: %s.",
-                      row->row->name, row->of[g->headline].n, DEALS, s.n ? s.s : "too few");
+        grid_footnote(t, "%s: two groups drawn %d times from its %zu seeds; share of draws with p of at most 0.05: %s.",
+                      row->row->name, DEALS, row->of[g->headline].n, s.n ? s.s : "too few");
         str_free(&s);
     }
 }
@@ -297,7 +296,7 @@ static void footnote_not_recorded(const gathered *g, grid *t)
     str_free(&rows);
 }
 
-/* Says that most runs have their lowest dev perplexity at their last step, as far as they report the best one. */
+/* Warns if most runs have their lowest dev perplexity at their last step. Counts runs that report the best step. */
 static void footnote_unfinished(const gathered *g, grid *t)
 {
     size_t runs = 0, falling = 0;

@@ -6,14 +6,14 @@
 
 /* Estimates from existing runs: pooled over rows, on the compared scale. */
 typedef struct {
-    double sd, u;      /* sd: over seeds; u: sentence part of a comparison (the median), 0: unknown */
+    double sd, u;      /* sd: over seeds; u: variance of a comparison over sentences (median), 0: unknown */
     size_t rows, runs; /* rows with two seeds or more, and their runs */
     double seconds;    /* duration of a run; NaN: unknown */
     size_t timed;
     bool left_out; /* u is unknown, because a record left out the statistics */
 } known;
 
-/* Returns the part that more seeds do not reduce, as one variance of sentences with an equal 5 % interval; or NaN. */
+/* Returns what more seeds do not reduce, as a variance of sentences that gives an equal 95 % interval; or NaN. */
 static double fixed_part(const comparison *c)
 {
     double half = howe_half_width(0, 1, c->u, c->choice, 0.05) / howe_half_width(0, 1, 1, 0, 0.05);
@@ -110,7 +110,7 @@ int plan_print(const plan_task *t, str *out, err *e)
                  k.rows, k.rows == 1 ? "" : "s", g->x.name);
     else
         str_addf(out, "standard deviation over seeds %.3g%s, as given", shown_sd, unit);
-    str_add(out, "; sentences' (and choices') part of a comparison ");
+    str_add(out, "; part of a comparison that more seeds do not reduce (sentences, choices of searches): ");
     if (k.left_out)
         str_add(out, "unknown, taken as 0, so the power is too high: the record left out the statistics per sentence "
                      "(`ablate record --statistics`)\n");

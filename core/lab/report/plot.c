@@ -146,7 +146,7 @@ static int over_key(plot *p, err *e)
                 left_out++;
                 continue;
             }
-            bool twice = false; /* base, and a row that is equal to it under its own name */
+            bool twice = false; /* another row has this level already, such as a row equal to base */
             point at = {.x = (double)level[over], .y = m->mean};
             if (f->numbers && parse_real(f->levels[level[over]], &v)) at.x = v;
             for (size_t k = 0; k < n; k++) twice = twice || points[k].x == at.x;

@@ -44,8 +44,8 @@ static bool is_number(const read_result *x, const metric *m)
     return x && isfinite(x->value) && (!metric_in_percent(m) || x->value > 0);
 }
 
-/* Did base alone get seeds when there was a result? They decide nothing: whoever adds them because of a table looks a
- * second time. Looks are planned (sequential). */
+/* Did base alone get seeds after the first result? The tests leave these out: adding seeds after seeing a table is an
+ * unplanned look. Planned looks (sequential) use all seeds. */
 static bool extended_alone(const comparison_task *t, const read_row *base)
 {
     for (size_t i = 0; i < t->n; i++)

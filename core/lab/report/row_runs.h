@@ -20,11 +20,11 @@ typedef struct {
 } comparison_task;
 
 typedef struct {
-    const read_result **results; /* [n] with a finite number, by seed; then NULL for runs that count as failed_as */
+    const read_result **results; /* [n], by seed; NULL at the end for runs that count as failed_as */
     const char **references;     /* [n] */
-    double *values;              /* [n], then the failed and diverged ones as NaN: n_all */
+    double *values;              /* [n_all]: numbers, then failed_as or NaN for failed and diverged runs */
     size_t n, n_all;
-    size_t late; /* seeds that base alone got when there was a result: left out */
+    size_t late; /* seeds added to base alone after the first result: left out */
     arm arm;
     bool left_out; /* a record left out statistics of some runs */
 } row_runs;

@@ -331,7 +331,7 @@ bool table_is_published(const char *name)
     return false;
 }
 
-/* Appends the head comment of an INI without its marks, up to the first blank line or whole; returns the rest. */
+/* Appends the INI's head comment without #, whole or up to its first blank line. Returns the rest of the INI. */
 static const char *add_comment(const char *ini, bool whole, str *out)
 {
     while (*ini == '#') {

@@ -156,7 +156,7 @@ static counts count(const read_experiment *x, double now)
     return c;
 }
 
-/* Describes in *why how a run went or goes wrong; NULL: it does not. */
+/* Describes in *why what went wrong with an ended run or goes wrong with a running one; NULL: nothing. */
 static int trouble_of(reader *r, const read_run *run, char text[128], const char **why, err *e)
 {
     arena a = {0};

@@ -64,7 +64,7 @@ static long process_of(const char *owner, unsigned long long *start)
     return pid;
 }
 
-/* Returns whether an owner lives; UNKNOWN: a process of another machine. */
+/* Returns whether an owner lives; OWNER_UNKNOWN: a process of another machine. */
 static owner_state state_of(const char *owner)
 {
     unsigned long long start;
@@ -312,7 +312,7 @@ int run_show_metrics(db *d, int64_t run, err *e)
     if (sql_int(d->q, e, &experiment,
                 "SELECT v.experiment_id FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1", "i", run) < 0)
         return -1;
-    /* most runs add no metric, and making a view reads every run */
+    /* makes the view only if it lacks a metric, because that reads every run */
     if (sql_int(d->q, e, &lacks,
                 "SELECT (SELECT count(*) FROM experiment e WHERE e.id=?2 AND e.view_name IS NULL)+(SELECT count(*) "
                 "FROM result x WHERE x.run_id=?1 AND NOT EXISTS("

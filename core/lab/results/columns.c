@@ -1,5 +1,5 @@
 /* columns.c - writes and reads the columns of a record. An element of the array is a text, the column's bytes in base64
- * (stats.c, packed.c), or {"of": NUMBER, "times": X, "over": Y}: that text's numbers times X, over Y, rounded twice. */
+ * (stats.c, packed.c), or {"of": NUMBER, "times": X, "over": Y}: that text's numbers times X, then divided by Y. */
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
 #include <math.h>
@@ -30,7 +30,7 @@ static void key_of(column *x)
     str_free(&bytes);
 }
 
-/* Returns the key's slot in the hash table, or the free one to put it in. */
+/* Returns the key's slot in the hash table, or a free slot for it. */
 static size_t slot_of(const columns *c, const char *key)
 {
     size_t at = hash64(key, 64) & (c->slots - 1);
@@ -63,7 +63,7 @@ static void add_value(columns *c, column *x, const char *element, bool derived)
     str_add(&c->text, element);
 }
 
-/* Appends the column's bytes in the shortest kind; returns their number. */
+/* Appends the column in its shortest encoding; returns the number of bytes. */
 static size_t shortest(const column *x, str *bytes)
 {
     str plain = {0};
@@ -120,7 +120,7 @@ static double steps_away(double v, int steps)
 
 enum { TRIED = 3, NEAR = 4 }; /* roundings make each quotient inexact: try neighbours */
 
-/* Finds the factor that makes x from `of`: `times` with this `over`, or with one_by `over` itself. */
+/* Finds *factor such that x = of * factor / over or, with one_by, x = of / factor. */
 static bool find_factor(const column *x, const column *of, double over, bool one_by, double *factor)
 {
     size_t tried = 0;
@@ -160,9 +160,9 @@ static int zeros_at_end(double v)
     return n;
 }
 
-/* A ratio's first number is in hundredths (ab_task.h). Finds numbers that give x when multiplied by `times` and divided
- * by 100: sums of floats and counts are shorter than x. Of several doubles it chooses the one with the fewest digits.
- * false: no double gives some number of x. The caller frees out->v. */
+/* Finds numbers such that x = number * times / 100: a ratio's first number is in hundredths (ab_task.h), and the sums
+ * or counts behind it have fewer digits. Of several doubles chooses the one with the fewest digits. Returns false if
+ * some number of x has none. The caller frees out->v. */
 static bool before_hundredths(const column *x, double times, column *out)
 {
     *out = (column){.v = xmalloc((x->n + 1) * sizeof(double)), .n = x->n, .number = (size_t)NOT_YET};
@@ -184,7 +184,7 @@ static bool before_hundredths(const column *x, double times, column *out)
 static bool is_short(const column *x)
 {
     str bytes = {0};
-    bool is = shortest(x, &bytes) <= 6 * x->n; /* 8 is plain; doubles with all digits in a narrow range take 6.5 */
+    bool is = shortest(x, &bytes) <= 6 * x->n; /* per number: plain 8, all digits in a narrow range 6.5 */
     str_free(&bytes);
     return is;
 }
@@ -223,7 +223,7 @@ static void place_from_short(columns *c, column *x, sources *s)
     }
 }
 
-/* Places a column that is already there, consists of counts, is short, or follows from a short one. */
+/* Finds the column among earlier ones; else adds it if it is whole, short, or derived from a short one. */
 static void place_short(columns *c, column *x, sources *s)
 {
     if (!find(c, x) && (x->whole || is_short(x)))
@@ -322,7 +322,7 @@ static int factor_of(const cJSON *x, const char *key, double *out, err *e)
     return isfinite(*out) ? 0 : fail(e, "\"%s\": found no number, expected one", key);
 }
 
-/* bytes: decoded from the text that column i is or follows from. */
+/* Decodes the text of column i, or the text from which it is derived. */
 static int bytes_of(const columns_read *c, size_t i, str *bytes, double *times, double *over, err *e)
 {
     const cJSON *x = c->at[i];

@@ -10,7 +10,7 @@ typedef struct {
     str text;      /* elements of a JSON array, one a line */
     size_t n, cap; /* columns so far */
     struct columns_entry *entry;
-    size_t *slot, slots; /* numbers + 1 by hash */
+    size_t *slot, slots; /* hash table of column numbers + 1; 0: free */
 } columns;
 
 /* Adds the statistics of one run's results. number: the columns' numbers, s[0]'s first; the caller frees it. */
@@ -23,14 +23,14 @@ typedef struct {
     size_t left; /* bytes that results may still restore, so that a small file cannot fill the disk */
 } columns_read;
 
-int columns_open(columns_read *c, const cJSON *list, err *e); /* list: NULL, or the array of columns; columns_close */
+int columns_open(columns_read *c, const cJSON *list, err *e); /* list: array of columns, or NULL. Call columns_close */
 void columns_close(columns_read *c);
 /* Restores a result's statistics from the numbers of its columns, in the arena. */
 int columns_stats(columns_read *c, const cJSON *numbers, arena *a, db_stats *out, err *e);
 
 /* ---- packed.c ---- */
 
-bool packed_append(const double *v, size_t n, str *out); /* false, and nothing appended: some number lacks that form */
+bool packed_append(const double *v, size_t n, str *out); /* false: some number does not fit; appends nothing */
 typedef struct {
     const unsigned char *p; /* the counts */
     size_t n;

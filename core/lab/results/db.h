@@ -110,7 +110,7 @@ typedef struct {
     int64_t seed;
     enum db_status status; /* DB_DONE: nothing to do; DB_SKIPPED: the row is not applicable */
     bool changed;          /* done with a plugin whose sha256 differs from the present one */
-    bool anew;             /* started with such a plugin, so it does not resume */
+    bool anew;             /* started with another version of a plugin: restarts, does not resume */
 } db_frozen;
 
 /* Writes the sweep in one transaction. Existing runs with the same configuration and seed are kept with all
@@ -134,14 +134,14 @@ enum db_rerun { DB_RERUN_FAILED, DB_RERUN_ALL };
 int db_run_of(db *d, const char *experiment, const char *hash, int64_t seed, enum db_status *status,
               int64_t *generation, err *e);
 /* Queues runs again: failed and killed ones, or all that are not running. Deletes their points, results and artifacts;
- * their attempts stay as history. FAILED: a failed run resumes from its last complete state, if any; the others get a
- * new generation, so that old checkpoints are not resumed.
+ * their attempts stay as history. DB_RERUN_FAILED: a failed run resumes from its last complete state, if any; others
+ * get a new generation, so that they do not resume old checkpoints.
  * `runs`: run ids, n of them. *requeued (may be NULL): number of requeued runs. */
 int db_requeue(db *d, const int64_t *runs, size_t n, enum db_rerun which, size_t *requeued, err *e);
 /* Removes exactly these n runs with all their data in one transaction, and `experiment` itself unless that is NULL.
  * Fails, and removes nothing, if the experiment has other runs or one of these is running. */
 int db_remove(db *d, const int64_t *runs, size_t n, const char *experiment, err *e);
-/* ---- older runs (older.c): trained, but left out of the table since their row's settings changed ---- */
+/* ---- older runs (older.c): trained, but not in the table, because their row's settings have changed ---- */
 int db_older_count(db *d, const char *experiment, size_t *n, err *e);
 /* Shows rows with finished older runs again, named NAME~1, NAME~2 ..., until the next freeze. *rows: their number. */
 int db_restore(db *d, const char *experiment, size_t *rows, err *e);
@@ -166,23 +166,23 @@ void db_on_wait(db *d, bool (*waits)(void *self, const char *news), void *self);
 int db_begin(db *d, err *e);
 int db_end(db *d, int rc, err *e); /* commits if rc is 0, and does nothing if none is open; 0 or -1 */
 
-/* Writes this process as an owner: host, boot, process id and start time, from which others here see its end. */
+/* Writes this process as the text of an owner: host, boot, process id, start time. */
 void db_owner(char out[128]);
-bool db_owner_is_gone(const char *owner); /* Did it run on this machine and end? */
-long db_owner_process(const char *owner); /* returns its id if it lives on this machine; else 0 */
+bool db_owner_is_gone(const char *owner); /* Did the owner run on this machine, and end? */
+long db_owner_process(const char *owner); /* its process id if it lives on this machine; else 0 */
 typedef struct {                          /* the runs of one call of `run`, in the order of their claims */
     const int64_t *id;
     size_t n, next; /* next: index at which the search for a queued run continues */
 } db_queue;
 /* Claims a run of `among` (NULL: any of the experiment) whose lease has expired, else the first that is queued: 1 and
- * *out filled, 0 if there is none, -1. All claims together read each run's status once, and once more at their end.
+ * *out filled, 0 if there is none, -1. Successive claims from a queue read each run's status about twice.
  * `lease`: seconds after which others may take it over unless a heartbeat renews it. Every later write names the claim,
  * and fails if another process has taken over the run. */
 int db_claim_next(db *d, const char *experiment, db_queue *among, const char *owner, double lease, db_claim *out,
                   err *e);
 void db_claim_free(db_claim *c);
 /* Finds the model of a done run with the claim's seed and settings, except keys that only decoding reads, and tags the
- * claim's run with its number (model_of_run). *model: in the arena; NULL: none. runs: the runs' folder. (trained.c) */
+ * claim's run with that run's number (model_of_run). *model: in the arena; NULL: none. runs: folder. (trained.c) */
 int db_trained_model(db *d, const db_claim *c, const char *runs, arena *a, const char **model, err *e);
 /* Does this claim still hold the run? Not if it was taken over, given back or removed. */
 bool db_holds(db *d, const db_claim *c);

@@ -123,14 +123,14 @@ static int record_loaded(db *d, int64_t run, const char *now, err *e)
                   "is", run, now);
 }
 
-/* Queues a recorded run, which never replaces an own one. Of runs trained with another version of a plugin, a done one
- * stays and is marked as changed; an unfinished one restarts from scratch. */
+/* Queues a recorded run, because it was not trained here. If a run used another version of a plugin, marks it
+ * as changed if it is done, and restarts it from scratch otherwise. */
 static int apply_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
 {
     int64_t recorded = 0;
     if (sql_int(d->q, e, &recorded, "SELECT recorded FROM run WHERE id=?1", "i", out->id) < 0) return -1;
     if (recorded && out->status != DB_SKIPPED) {
-        /* from an old database that did not separate recorded runs */
+        /* an old database kept recorded runs in the same experiment */
         out->status = DB_QUEUED;
         return sql_do(d->q, e, "UPDATE run SET recorded=0,status='queued',ended_at=NULL WHERE id=?1", "i", out->id) ||
                run_afresh(d, out->id, e);
@@ -143,7 +143,7 @@ static int apply_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
     return out->anew ? run_afresh(d, out->id, e) : 0;
 }
 
-/* Returns 1 if the run exists now, 0 for a new run of a row left out, -1. New runs of rows with results get DB_LATE. */
+/* Returns 1 if the run exists now, 0 if the row is left out, -1. New runs of rows with results get DB_LATE. */
 static int write_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, db_frozen *out, err *e)
 {
     bool added = false;
@@ -243,7 +243,7 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
     int rc = view_check_name(x->name, e);
     if (!rc) rc = check_others(d, x, e);
     if (!rc) id = write_experiment(d, x, e), rc = id < 0 ? -1 : 0;
-    /* Rows are activated one by one, so that names can move between configurations. */
+    /* Archives all rows. write_rows restores them one by one, so that names can move between configurations. */
     if (!rc) rc = sql_do(d->q, e, "UPDATE variant SET archived=1 WHERE experiment_id=?1", "i", id);
     if (!rc)
         rc = sql_do(d->q, e, "DELETE FROM alias WHERE variant_id IN(SELECT id FROM variant WHERE experiment_id=?1)",

@@ -32,7 +32,7 @@ static bool is_known_view(const char *name, const char *text, bool generated)
 int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e)
 {
     CLEANUP(arena_free) arena a = {0};
-    /* The upgrade of an older version drops all views before it reads any. */
+    /* In an older version views need no check: the upgrade drops them before it reads any. */
     const char *sql =
         version < DB_VERSION
             ? "SELECT type,name,sql,0 FROM sqlite_master WHERE type='trigger' OR sql LIKE 'CREATE VIRTUAL%'"
@@ -69,7 +69,7 @@ static int inspect_pages(sqlite3 *q, const char *pragma, const char *path, err *
 }
 
 /* Marks a database that was checked: a file in ~/.cache/ablate/looked, named by device and inode, with its size and
- * times. Any write changes them; pages in a write-ahead log have SQLite's checksums. */
+ * times. Any write changes size or times; pages in a write-ahead log have SQLite's checksums. */
 typedef struct {
     char *folder, *file;
     char says[128];
@@ -120,7 +120,7 @@ static int inspect_file(sqlite3 *q, const char *path, err *e)
 
 int guard_pages(sqlite3 *q, const char *path, err *e)
 {
-    static char asked[4096]; /* the path that this process has checked */
+    static char asked[4096]; /* path of the file that this process checked last */
     if (same(asked, path)) return 0;
     mark m = mark_of(path);
     err none = {0};

@@ -141,7 +141,7 @@ static int insert_alias(sqlite3 *q, int64_t variant, const cJSON *a, err *e)
         "ississ", variant, name, grp, whole_of(a, "place", 0), change, text_of(a, "paper_row"));
 }
 
-/* Finds the experiment's variant with that hash, or makes it; archives it if another one has its name. */
+/* Finds the experiment's variant with that hash, or makes it; archives it if another variant has its name. */
 static int insert_variant(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
 {
     const char *hash, *name, *grp, *change;
@@ -254,7 +254,7 @@ static int insert_curve(sqlite3 *q, int64_t run, const cJSON *c, err *e)
     return rc;
 }
 
-/* Makes the run to fill, or empties one that is not done and has another status. *id 0: leave the run unchanged. */
+/* Makes an empty run, in place of one that is neither done nor running and has another status. *id 0: keep that run. */
 static int claim_place(sqlite3 *q, int64_t variant, int64_t seed, const char *status, int64_t *id, err *e)
 {
     int64_t keep = 0;
@@ -322,8 +322,8 @@ static int insert_trial(sqlite3 *q, int64_t experiment, const cJSON *t, err *e)
         whole_of(t, "steps", -1), metric, real_of(t, "value"), real_of(t, "seconds"), real_of(t, "flops"), outcome);
 }
 
-/* Shows each row's variant with runs. A record made elsewhere with --only lists the other rows without runs, and a
- * searched one with its settings before the search. */
+/* If a row has several variants, shows one that has runs. A record made elsewhere with --only lists the other rows
+ * without runs, and searched rows with their settings before the search. */
 static int prefer_runs(sqlite3 *q, int64_t experiment, err *e)
 {
     static const char without[] = "UPDATE variant SET archived=1 WHERE experiment_id=?1 AND archived=0 AND NOT EXISTS("

@@ -18,8 +18,8 @@ struct db {
     void *waiting;
     double busy_since; /* ticks(): when another process was first found to hold the database */
     bool busy_told;
-    double ticks_from;           /* time at which ticks() was 0, by the clock at the first points; 0: none yet */
-    int64_t decodes_of, decodes; /* whether rows of this experiment differ in decoding (trained.c) */
+    double ticks_from;           /* clock time at which ticks() was 0, set with the first points; 0: not set */
+    int64_t decodes_of, decodes; /* decodes: do rows of experiment decodes_of differ in decoding (trained.c) */
 };
 
 struct reader {
@@ -40,7 +40,7 @@ sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, .
 sqlite3_stmt *sql_keep(sqlite3 *q, err *e, const char *sql, const char *types, ...);
 void sql_rest(sqlite3_stmt *s);
 void sql_close(sqlite3 *q); /* closes the connection with its kept statements */
-/* Returns the list of n elements that the arena holds (NULL: n is 0), moved if necessary, with room for one more. */
+/* Returns a list of n elements (n 0: NULL) with room for one more, moved if necessary. The list is in the arena. */
 void *list_grow(arena *a, const void *list, size_t n, size_t size);
 /* Reads the first column of all rows into the arena and ends the statement. */
 int sql_ids(sqlite3_stmt *s, arena *a, int64_t **ids, size_t *n, err *e);
@@ -54,14 +54,14 @@ int sql_row(sqlite3_stmt *s, const char *names, err *e);
 bool sql_each(sqlite3_stmt *s, const char *names, int *rc, err *e);
 /* Reads the row's first columns, in order, each to the pointer of its letter: i int64_t, NULL reads as 0; I int64_t,
  * NULL reads as -1; d double, NULL reads as NAN; B bool; - leaves a column out, without a pointer. Texts, as const char
- * *: s sql_text, l sql_lines, b sql_bytes, j JSON whose texts are shown. */
+ * *: s sql_text, l sql_lines, b sql_bytes, j JSON with its texts as by sql_text. */
 void sql_read(sqlite3_stmt *s, arena *a, const char *types, ...);
 /* Checks that one column's value is not NULL: 0, or -1. */
 int sql_known(sqlite3_stmt *s, int column, const char *name, err *e);
 /* Reads a run's status; 0, or -1 and a message. */
 int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e);
-int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...); /* runs to the end, ignoring rows; kept */
-/* Reads the first column of the first row: 1; 0 if there is no row or it is NULL; -1. Kept. */
+int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...); /* ignores rows; as sql_keep */
+/* Reads the first column of the first row: 1; 0 if there is no row or it is NULL; -1. Keeps the statement. */
 int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...);
 int sql_script(sqlite3 *q, const char *sql, err *e); /* several statements */
 int sql_fail(sqlite3 *q, err *e, const char *what);  /* SQLite's last error as a message; -1 */
@@ -118,8 +118,8 @@ int recorded_attach(reader *r, err *e); /* attaches all records as the schema `r
 void recorded_close(reader *r);
 
 int db_check_path(const char *path, err *e); /* open.c */
-/* Returns the path of a run's file. If this database's folder `runs` has the stored EXPERIMENT/CONFIGURATION-sSEED-gN,
- * the path is there, so that a database can be moved and copied with its folder. (guard.c) */
+/* Returns the path of a run's file: below `runs`, this database's folder, if it has EXPERIMENT/CONFIGURATION-sSEED-gN,
+ * else as stored. So a database can be moved and copied with its folder. (guard.c) */
 const char *read_own_path(const char *runs, int64_t seed, const char *stored, arena *a);
 /* Inspects the file: 0 empty, 1 ours; -1 and a message otherwise. *version: its user_version. */
 int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* open.c */
@@ -160,7 +160,7 @@ int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e)
 bool stats_whole(const double *value, size_t n, size_t stride); /* whole numbers, which 'v' keeps exactly */
 /* Appends one column of n numbers: its kind, 'v' or 'd', and their bytes. */
 void stats_put_column(const double *value, size_t n, size_t stride, char kind, str *out);
-/* Reads a column so written from p on, its kind first. Returns the byte after the column; NULL: it is cut short. */
+/* Reads a column that stats_put_column wrote at p. Returns the byte after it; NULL: the column is truncated. */
 const unsigned char *stats_get_column(const unsigned char *p, const unsigned char *end, size_t n, size_t stride,
                                       double *value);
 void base64_encode(const void *data, size_t n, str *out);

@@ -1,7 +1,7 @@
 /* older.c - counts, lists, restores and removes older runs, which tables omit since their row's settings changed. */
 #include "lab/results/internal.h"
 
-/* SQL: runs of rows no longer in force that are done or were started. */
+/* SQL: runs of archived rows that are done or were started. */
 #define OLDER                                                                                                          \
     " FROM experiment x JOIN variant v ON v.experiment_id=x.id AND v.archived=1 JOIN run r ON r.variant_id=v.id"       \
     " WHERE x.name=?1 AND (r.status='done' OR r.attempt>0)"
@@ -11,7 +11,7 @@
     "(SELECT group_concat(p.key||' = '||coalesce(p.value,''),', ') FROM param p LEFT JOIN param o ON o.variant_id=" N  \
     " AND o.key=p.key WHERE p.variant_id=v.id AND p.value IS NOT o.value)"
 
-/* SQL: the row in force of the same name, else base. */
+/* SQL: the present row with the same name, else base. */
 #define NOW_WHERE(WHAT)                                                                                                \
     "(SELECT o.id FROM variant o WHERE o.experiment_id=v.experiment_id AND o.archived=0 AND " WHAT ")"
 #define ROW_NOW "coalesce(" NOW_WHERE("o.name=v.name") "," NOW_WHERE("o.is_base=1") ")"
@@ -83,7 +83,7 @@ int reader_all_runs(reader *r, const char *experiment, bool older, arena *a, int
     return sql_ids(s, a, ids, n, e);
 }
 
-/* Shows one archived variant under its name with the first free ~N. */
+/* Shows one archived variant, named NAME~N with the first free N. */
 static int restore_variant(db *d, int64_t id, int64_t place, err *e)
 {
     return sql_do(d->q, e,

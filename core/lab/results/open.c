@@ -135,16 +135,16 @@ int db_create(db *d, err *e)
 }
 
 /* ---- upgrading ----
- * The copy is made under the name .part while the upgrading process holds the write lock, and gets its own name once
- * the upgrade has been committed. So the next process replaces or names the copy of one that was killed, and of several
- * that open the database at once only one makes a copy. */
+ * The upgrading process copies the database to a file .part while it holds the write lock, and renames the copy after
+ * the commit. If that process is killed, the next one replaces or renames the copy. If several processes open the
+ * database at once, only one copies it. */
 
 static char *part_of(const db *d, int64_t version)
 {
     return xprintf("%s.version%lld.part", d->path, (long long)version);
 }
 
-/* Gives the copy its name, the first free one; the caller frees. NULL: there is none, or another process was faster. */
+/* Renames the copy to the first free name; the caller frees it. NULL: no copy, or another process was faster. */
 static char *name_copy(const db *d, int64_t version)
 {
     char *to = NULL, *part = part_of(d, version);

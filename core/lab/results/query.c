@@ -30,7 +30,7 @@ static int allow(void *refused, int action, const char *a, const char *b, const 
     case SQLITE_FUNCTION:
     case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_UPDATE:
-        /* json_each asks this for its declaration, which never runs; SQLite refuses a user's UPDATE of it. */
+        /* json_each declares itself by an UPDATE that never runs; SQLite refuses a user's UPDATE of this table. */
         if (same(a, "sqlite_master")) return SQLITE_OK;
         break;
     case SQLITE_PRAGMA:

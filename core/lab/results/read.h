@@ -53,8 +53,8 @@ typedef struct {
     const char *plugins_loaded; /* plugins of the last `ablate run`, if from other files (DB_LOADED), or NULL */
     int64_t exit_code, signal;  /* -1: none */
     double parameters, flops_step, tokens_second, peak_memory; /* NaN unknown */
-    double core_seconds;                                       /* processor time of all its parts; NaN unknown */
-    double seconds;     /* duration of all its parts by a monotonic clock; older runs: from start to end */
+    double core_seconds;                                       /* processor time over all attempts; NaN unknown */
+    double seconds;     /* duration over all attempts by a monotonic clock; older runs: from start to end */
     double future_seen; /* largest change of earlier losses by later tokens; NaN unknown */
     size_t n_results;
     const read_result *results;
@@ -77,9 +77,8 @@ typedef struct {
     size_t place;     /* number in the order of freezing, from 1, counting rows that the table leaves out; 0: base */
     size_t n_runs;
     const read_run *runs; /* by seed */
-    /* With READ_STATS, if its settings were searched by dev perplexity: for each candidate, the log of its perplexity
-     * over the chosen one's, in the candidate's last rung, the mean over trial_seeds; INFINITY: it failed. n_candidates
-     * 0: not searched. */
+    /* With READ_STATS, for settings searched by dev perplexity: log(perplexity / the chosen candidate's) of each
+     * candidate in its last rung, averaged over trial_seeds; INFINITY: it failed. n_candidates 0: not searched. */
     size_t n_candidates, trial_seeds;
     const double *behind;
 } read_row;
@@ -138,7 +137,7 @@ typedef struct {
     double ended_at;
 } read_older;
 int reader_older(reader *r, const char *experiment, arena *a, read_older **out, size_t *n, err *e);
-/* All present and former rows of an experiment of exactly this name, base and rows in force first. swept: the keys that
+/* All present and former rows of an experiment of exactly this name, base and present rows first. swept: the keys that
  * a row sets itself, each between blanks. ini, argv (JSON): as frozen last; NULL: there is no such experiment. */
 typedef struct {
     const char *name, *hash, *json, *swept;

@@ -46,7 +46,7 @@ static int cut_name(reader *r, const char *text, arena *a, const char **experime
     err why = {0};
     const char *found;
     if (!names_experiment_of(r, name, a, &found, slash ? &why : e)) return *experiment = found, *row = name, 0;
-    return slash ? 0 : -1; /* a row of a group has a slash, too; else the experiment is unknown */
+    return slash ? 0 : -1; /* with a slash, names_not_found reports the unknown experiment */
 }
 
 int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e)

@@ -14,7 +14,7 @@ typedef struct {
     size_t n_names, cap;
 } loading;
 
-/* Loads the runs of a row in force, with their results to l->depth. */
+/* Loads the runs of a row that is not archived, with their results to l->depth. */
 int loading_runs(loading *l, int64_t variant, read_row *row, err *e);
 void loading_end(loading *l);
 #endif

@@ -32,7 +32,7 @@ sqlite3 *recorded_memory(err *e)
     return NULL;
 }
 
-/* Reads file i into the database in memory. A temporary run sets the first id. */
+/* Reads file i into the database in memory. A temporary run makes ids begin at the file's first. */
 static int read_file(sqlite3 *q, const char *path, size_t i, err *e)
 {
     db d = {.q = q, .path = (char[]){"memory"}, .pid = getpid(), .views_later = true};

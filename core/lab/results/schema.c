@@ -44,7 +44,7 @@ const char *const results_tables[] = {
     /* The analysis as JSON: criterion, factorial, scale, match. */
     "  analysis TEXT CHECK(analysis IS NULL OR json_valid(analysis))) STRICT;\n"
 
-    /* One row of the ablation table: a configuration without the seed. A name is unique among those in force. */
+    /* One row of the ablation table: a configuration without the seed. A name is unique unless archived. */
     "CREATE TABLE variant(\n"
     "  id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL REFERENCES experiment(id) ON DELETE CASCADE,\n"
     "  group_name TEXT NOT NULL, place INTEGER NOT NULL, name TEXT NOT NULL, change TEXT NOT NULL,\n"
@@ -55,7 +55,7 @@ const char *const results_tables[] = {
     "exploratory INTEGER NOT NULL DEFAULT 0,\n"
     "  UNIQUE(experiment_id,config_hash)) STRICT;\n"
     "CREATE UNIQUE INDEX variant_name ON variant(experiment_id,name) WHERE archived=0;\n"
-    /* A further place of a variant in the table. */
+    /* Another name and place at which the table shows a variant. */
     "CREATE TABLE alias(\n"
     "  variant_id INTEGER NOT NULL REFERENCES variant(id) ON DELETE CASCADE, name TEXT NOT NULL,\n"
     "  group_name TEXT NOT NULL, place INTEGER NOT NULL, change TEXT NOT NULL, paper_row TEXT,\n"
@@ -159,7 +159,7 @@ const char *const results_views[] = {
     "CREATE VIEW changed AS\n"
     " SELECT p.variant_id,group_concat(p.key||'='||p.value,' ') what FROM param p\n"
     " WHERE is_swept=1 GROUP BY p.variant_id;\n"
-    /* The rows of every table as printed: variants in force, and their further places. */
+    /* The rows of every table as printed: variants that are not archived, and their aliases. */
     "CREATE VIEW table_row AS\n"
     " SELECT experiment_id,place,group_name,name,change,is_base,paper_row,not_applicable,id variant_id,NULL same_as\n"
     " FROM variant WHERE archived=0\n"
@@ -204,12 +204,12 @@ const char results_from_1[] =
 
 const char results_from_2[] = TABLES_3 "ALTER TABLE experiment ADD COLUMN view_name TEXT;\n";
 
-/* Points count their time from the experiment's creation: SQLite stores this in 2 or 3 bytes instead of 4. */
+/* Times of points count from the experiment's creation: SQLite stores them in 2 or 3 bytes instead of 4. */
 const char results_from_3[] =
     "ALTER TABLE point RENAME COLUMN t TO seconds;\n"
     "UPDATE point SET seconds=CAST(seconds AS INTEGER)-" CREATED_OF("run_id") " WHERE seconds IS NOT NULL;\n";
 
-/* Columns get full words; `position` is a setting's name. Each version writes its published numbers again. */
+/* Columns get full words; `place`, since `position` is a setting. Each version writes its published numbers again. */
 const char results_from_4[] =
     "DROP INDEX IF EXISTS result_value;\n"
     "ALTER TABLE variant RENAME COLUMN grp TO group_name; ALTER TABLE variant RENAME COLUMN ord TO place;\n"
@@ -218,12 +218,12 @@ const char results_from_4[] =
     "ALTER TABLE result RENAME COLUMN how TO checkpoint; ALTER TABLE published RENAME COLUMN tbl TO table_name;\n"
     "ALTER TABLE published RENAME COLUMN ord TO place; ALTER TABLE published RENAME COLUMN col_ord TO col_place;\n";
 
-/* Rows of older databases count as planned: their time is unknown. */
+/* Rows of older databases count as planned, because nobody knows when they were added. */
 const char results_from_5[] = "ALTER TABLE variant ADD COLUMN exploratory INTEGER NOT NULL DEFAULT 0;\n"
                               "DELETE FROM compared;\n" /* this version computes comparisons differently */
                               "DROP INDEX IF EXISTS result_value;\n"
                               "ALTER TABLE result ADD COLUMN unit TEXT;\n"
                               "ALTER TABLE result ADD COLUMN aggregation TEXT;\n" INDEX_4;
 
-/* Views know diverged runs, and times of runs by a clock that does not jump. */
+/* Only views change: they show diverged runs, and run times by a monotonic clock. */
 const char results_from_6[] = "";

@@ -61,7 +61,7 @@ static sqlite3_stmt *open_v(sqlite3 *q, err *e, const char *sql, const char *typ
     return NULL;
 }
 
-enum { KEPT = ' ', MOST_KEPT = 128 }; /* KEPT: the first letter of a kept statement's text */
+enum { KEPT = ' ', MOST_KEPT = 128 }; /* KEPT: first letter of the SQL of statements from sql_keep */
 
 static sqlite3_stmt *keep_v(sqlite3 *q, err *e, const char *sql, const char *types, va_list ap)
 {
@@ -112,7 +112,7 @@ sqlite3_stmt *sql_open(sqlite3 *q, err *e, const char *sql, const char *types, .
 
 void *list_grow(arena *a, const void *list, size_t n, size_t size)
 {
-    if (n & (n - 1)) return (void *)(uintptr_t)list; /* moves at 0, 1, 2, 4, 8 ... */
+    if (n & (n - 1)) return (void *)(uintptr_t)list; /* grows only at n = 0, 1, 2, 4, 8 ... */
     void *wider = arena_alloc(a, (n ? 2 * n : 1) * size);
     if (n) memcpy(wider, list, n * size);
     return wider;
@@ -260,7 +260,7 @@ static const char *json_text(sqlite3_stmt *s, int column, arena *a)
     const char *text = sql_bytes(s, column, a);
     if (!text || (!strchr(text, '\\') && is_printable(text, false))) return text;
     cJSON *all = cJSON_Parse(text);
-    if (!all) return text; /* the reader reports the fault */
+    if (!all) return text; /* whoever reads the JSON reports the fault */
     show_all(all);
     char *again = cJSON_PrintUnformatted(all);
     text = arena_strdup(a, again);
@@ -387,7 +387,7 @@ int tx_end(db *d, int rc, err *e)
     if (d->group) return sql_script(d->q, "RELEASE one", rc ? &none : e) || rc ? -1 : 0;
     if (rc == 0 && sqlite3_exec(d->q, "COMMIT", NULL, NULL, NULL) == SQLITE_OK) return 0;
     if (rc == 0) sql_fail(d->q, e, "committing");
-    /* SQLite has rolled back by itself after some failures; then this is a no-op that reports an error. */
+    /* After some failures SQLite has already rolled back. */
     if (!sqlite3_get_autocommit(d->q)) sqlite3_exec(d->q, "ROLLBACK", NULL, NULL, NULL);
     return -1;
 }

@@ -1,4 +1,4 @@
-/* view.c - makes a view per experiment, with its name, so that SELECT * FROM table3 shows the table; and `settings`. */
+/* view.c - makes SQL views: one per experiment, named after it (SELECT * FROM table3), and `settings`. */
 #include "lab/results/internal.h"
 #include <ctype.h>
 #include <strings.h>
@@ -142,7 +142,7 @@ int view_drop(sqlite3 *q, const char *experiment, err *e)
     return rc;
 }
 
-/* Makes the view `settings` if keys or metrics are new: a row per run, a column of its name per key and metric. */
+/* Makes the view `settings` if keys or metrics are new: a row per run, a column per key and metric. */
 static int refresh_settings(sqlite3 *q, err *e)
 {
     enum { MOST_COLUMNS = 1900 }; /* SQLite takes 2,000 */
