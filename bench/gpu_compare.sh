@@ -6,7 +6,7 @@
 #        at most 5 %
 #        gpu_compare.sh outputs FILE...                  outputs of `ablate-bench decode`: equal in all files
 set -u
-ppl_of() { # ABLATE DATABASE
+ppl_of() { # ABLATE DATABASE: prints base's dev perplexity
     "$1" query --format csv --db "$2" \
         "SELECT value FROM results WHERE variant = 'base' AND metric = 'PPL' AND value IS NOT NULL LIMIT 1" | tail -1
 }

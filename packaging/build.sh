@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# build.sh [x86_64|aarch64] - makes build/package/ablate-VERSION-linux-ARCH.tar.gz and a wheel of it: a folder that runs
-# wherever glibc is 2.28 or newer, from any place, without a package of its own (README.md beside this file).
+# build.sh [x86_64|aarch64] - makes build/package/ablate-VERSION-linux-ARCH.tar.gz and a wheel of it. Both run from any
+# folder on any Linux with glibc 2.28 or newer, and need no installed package (README.md beside this file).
 #
 # Needs PyPI, from which the compiler comes, and Debian or Ubuntu, as any user, with: git ca-certificates cmake
 # ninja-build binutils dpkg-dev tcl python3-venv xz-utils patch make (aarch64 on x86_64: binutils-aarch64-linux-gnu).
-# The program is built in build/package; compiler and libraries, which no checkout changes, are kept for all of them in
-# ~/.cache/ablate/package ($XDG_CACHE_HOME), so that a second call is short, and made anew when one of their lines below
-# changes. If nvcc is found, the CUDA module is built too (but not with ABLATE_CUDA=OFF). Exits with 75 if
+# Builds the program in build/package. Compiler and libraries, which no checkout changes, are kept for all checkouts in
+# ~/.cache/ablate/package ($XDG_CACHE_HOME), so that a second call is short; they are made anew when one of their lines
+# below changes. If nvcc is found, the CUDA module is built too (but not with ABLATE_CUDA=OFF). Exits with 75 if
 # something could not be fetched.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -88,9 +88,9 @@ settings=(-G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" -D
     -DCMAKE_C_FLAGS="-isystem $prefix/include" -DCMAKE_CXX_FLAGS="-isystem $prefix/include")
 
 # ---- libraries, all static, from Debian's sources --------------------------------------------------------------------
-# source_of PACKAGE [PATH IN IT...]: fetches a source package of Debian, of the first suite whose files the mirror has,
-# checked by apt against the archive's signature, and unpacks it, with Debian's patches, in $here/PACKAGE; with paths,
-# only those, of the original.
+# source_of PACKAGE [PATH IN IT...]: fetches Debian's source package from the first suite that the mirror has, and
+# unpacks it with Debian's patches in $here/PACKAGE; with paths, unpacks only these, from the original without patches.
+# apt checks the files against the archive's signature.
 source_of() {
     local package=$1 suite lists apt
     shift

@@ -9,9 +9,9 @@
 #     Build and run:                              a script for bash, in the copy; a command that fails fails the test
 #
 # An example that needs more files than its heading says is refused. WORD: runs only examples whose heading contains it.
-# First, small trees whose examples are wrong must be refused for their reason. All examples are applied before the
-# first build, since some let everything be compiled again; with ABLATE_TEST_WHOLE (tests/reliability.sh whole) each is
-# built without those behind it. Built without optimisation, as it runs for seconds.
+# First, small trees with wrong examples must be refused, each for its reason. All examples are applied before the first
+# build, since some cause everything to be compiled again; with ABLATE_TEST_WHOLE (tests/reliability.sh whole) each is
+# built before the next is applied. Built without optimisation, since the programs run only for seconds.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -88,7 +88,7 @@ perform() {
         }
     done
 }
-# other_files EXAMPLE FILES
+# other_files EXAMPLE FILES: reports that the example touches other files than its heading says
 other_files() {
     printf 'CONTRIBUTING.md, %s: %s files by its heading, but the example touches\n%s\n' "$(cat "$1/title")" \
         "$(cat "$1/files")" "$2"

@@ -142,7 +142,7 @@ grep -q 'unary_cap' bad.err || { cat bad.err; fail "the setting is not named"; }
 grep -q 'either --run or --model' bad.err || fail "no word on --run"
 
 # Invalid files.
-says() { # WORDS SETTING...
+says() { # WORDS SETTING...: a run with these settings fails with a message that contains WORDS
     local words=$1
     shift
     "$program" run toy.ini --only base --threads 1 --progress none "$@" > said.txt 2>&1 && fail "$*: no failure"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The reference and the types of Python's module: `numpydoc validate` finds no error in anything public, `mypy --strict`
-# none in the module and in an annotated example; both find what is broken on purpose. PYTHON names another interpreter.
+# Documentation and types of Python's module: `numpydoc validate` finds no error in public names, `mypy --strict` none
+# in the module and in an annotated example; both find planted errors. PYTHON names another interpreter.
 source "$(dirname "$0")/common.bash" "$@"
 python=${PYTHON:-python3}
 export PYTHONPATH=$source/python PYTHONDONTWRITEBYTECODE=1 MYPYPATH=$source/python
 exits 0 $python "$source/python/generate.py" --check
-# installed MODULE: whether it is; says so otherwise
+# installed MODULE: succeeds if Python has the module, else prints that it lacks it
 installed() { $python -c "import $1" 2>/dev/null || { echo "skipped: $python has no $1 (pip install $1)" && return 1; }; }
 ran=
 

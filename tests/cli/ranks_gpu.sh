@@ -11,7 +11,7 @@ mpi_install
 command -v mpirun >/dev/null || { echo "skipped: mpirun is not here (Debian: openmpi-bin)"; exit 77; }
 export ABLATE_MPI_MODULE=none # only ranks on CPUs open the MPI module
 
-spec() { # NAME STEPS
+spec() { # NAME STEPS: prints the head of an INI with short runs
     tiny "$1" "$2" | sed 's/^sequence.test_examples.*/sequence.test_examples = 1/; s/^beam_size.*/beam_size = 1/; s/^save_every.*/save_every = 2/; s/^eval_every.*/eval_every = 100/'
     printf 'dropout = 0\nprecision = fp32\nmax_extra_tokens = 5\n'
 }

@@ -1,5 +1,5 @@
 /* Nothing is wrong here: a fused operation with a constant of its own, a right gradient, and a kernel for
- * single precision only (double precision runs its meaning). */
+ * single precision only (double precision runs its reference). */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Sees the future in models of six layers. */
+/* An attention that sees the future in models of six layers. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Sees the future in one layer of deep models. */
+/* An attention that sees the future in one layer of deep models. */
 #include "ab_plugin.h"
 
 typedef struct {

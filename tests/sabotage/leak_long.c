@@ -1,4 +1,4 @@
-/* Sees the future in long sentences. */
+/* An attention that sees the future in long sentences. */
 #include "ab_plugin.h"
 
 typedef struct {

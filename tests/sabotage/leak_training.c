@@ -1,4 +1,4 @@
-/* Sees the future in training. */
+/* An attention that sees the future in training. */
 #include "ab_plugin.h"
 
 typedef struct {

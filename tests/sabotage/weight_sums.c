@@ -1,5 +1,5 @@
-/* Nothing is wrong here: sums and differences of learned values: the gradient of one is the other's, but for sign,
- * scale or dropout. */
+/* Nothing is wrong here: it uses sums and differences of learned values, where the gradient of one is the other's, but
+ * for sign, scale or dropout. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,17 +1,17 @@
 /* races.cc - a race detector for kernels on the emulated GPU (see docs/gpu.md).
  *
- * The kernels are compiled with -fsanitize=thread, which calls a function before each access to memory; these are here,
- * instead of the compiler's own library. What was read and written last is remembered for each 4 bytes of device and
- * shared memory, and for each byte of those that smaller accesses have touched. Two accesses are a race, if at least
- * one writes, not both are atomic, and neither happens before the other (the method is that of FastTrack, Flanagan and
- * Freund 2009). Something happens before something else
- *   in a thread       in its order;
+ * The kernels are compiled with -fsanitize=thread, which calls a function before each access to memory. This file
+ * defines these functions in place of the compiler's own library. It records the last accesses to each 4 bytes of
+ * device and shared memory, or to each byte if smaller accesses occurred. Two accesses race if at least one writes, at
+ * least one is not atomic, and neither happens before the other (FastTrack, Flanagan and Freund 2009). Access a
+ * happens before access b
+ *   in a thread       in program order;
  *   in a warp         if __syncwarp lies between them: shuffles and votes order no memory;
- *   in a block        if __syncthreads does;
- *   between blocks    if a __threadfence follows the first, then an atomic operation; then another one of another block
- *                     on the same number, then a __threadfence before the second. __syncthreads may lie between them;
+ *   in a block        if __syncthreads lies between them;
+ *   between blocks    if a's block executes a __threadfence and then an atomic operation, and b's block afterwards an
+ *                     atomic operation on the same number and then a __threadfence, perhaps with __syncthreads between;
  *   between launches  if one stream has both, or an event or the host's waiting orders them.
- * As happening before does not depend on what ran first, a race is found in orders in which nothing goes wrong.
+ * This order does not depend on which access ran first, so races are also found in runs in which nothing goes wrong.
  */
 #include "accesses.h"
 #include "races.h"

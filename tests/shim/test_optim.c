@@ -162,7 +162,7 @@ static void long_constant(const given *u)
     t_assign(u->c, u->p, add(u, u->p, t_const(u->c, (int64_t[4]){1, 1, 1, TILE}, v)));
 }
 
-/* ---- both sides ---- */
+/* ---- the CPU and the device ---- */
 
 typedef struct {
     params s;

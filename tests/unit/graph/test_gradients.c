@@ -287,7 +287,7 @@ static void check_products(void)
             }
 }
 
-/* ---- the others ---- */
+/* ---- other operations ---- */
 
 static ab_t ids(ab_ctx *c, int64_t n, const int32_t *v) { return t_ids(c, n, v); }
 #define IDS(c, ...) ids(c, (int64_t)LENGTH(((int32_t[]){__VA_ARGS__})), (int32_t[]){__VA_ARGS__})

@@ -36,7 +36,7 @@ static void test_freeze_and_claim(db *d)
     int64_t among[] = {runs[4].id, runs[1].id}; /* claims only from these, in this order */
     CHECK_INT(db_claim_next(d, "toy", &(db_queue){among, LENGTH(among), 0}, "me", 100, &other, &e), 1);
     CHECK_INT(other.run, runs[4].id);
-    CHECK_OK(db_finish(d, &other, DB_QUEUED, -1, -1, NULL, &e)); /* given back */
+    CHECK_OK(db_finish(d, &other, DB_QUEUED, -1, -1, NULL, &e)); /* queued again */
     db_claim_free(&other);
 
     db_point points[] = {{"loss", 1, 9.5}, {"loss", 2, NAN}, {"lr", 1, 1e-3}, {"loss", 2, 8.5}, {"loss", 3, INFINITY}};
