@@ -143,12 +143,8 @@ static const struct {
     const char *name;
     size_t threads;
 } large_blocks[] = {
-    {"sum_up", 1024},
-    {"select_best", 512},
-    {"ce_rows", 512},
-    /* starts with 168 registers per thread, which its warp groups redistribute */
-    {"k_add_columns", 512},
-    {"attend_wgmma", 384},
+    {"sum_up", 1024},       {"select_best", 512},  {"ce_rows", 512},
+    {"k_add_columns", 512}, {"attend_wgmma", 384}, /* starts with 168 registers, which warp groups redistribute */
 };
 static size_t most_threads(const char *name)
 {

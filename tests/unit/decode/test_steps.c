@@ -109,8 +109,7 @@ static void fused(void)
     static const struct {
         kind_of_model kind;
         op step;
-        int64_t
-            cached; /* KV_CACHE_APPENDs per layer of decoder self-attention: caches beside those of fused attention */
+        int64_t cached; /* KV_CACHE_APPENDs per layer of decoder self-attention, beside fused attention's caches */
     } cases[] = {{{"scaled_dot", "sinusoid", ""}, OP_ATTEND_STEP, 0},
                  {{"scaled_dot", "rotary", ""}, OP_ATTEND_STEP, 0},
                  {{"dot", "rotary", "d_k=6 d_v=5"}, OP_ATTEND_STEP, 0},
