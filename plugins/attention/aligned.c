@@ -1,5 +1,5 @@
-/* Each target position reads the source row at the same position, and nothing past the end of the source. ByteNet's
- * decoder reads the encoder's unfolded representation this way. */
+/* Each target position reads the source row at its own position, and nothing behind the source's end, as ByteNet's
+ * decoder reads the encoder's output (dynamic unfolding). */
 #include "ab_plugin.h"
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)

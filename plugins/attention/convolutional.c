@@ -16,14 +16,14 @@ typedef struct {
     int64_t width, glu, dilation, growth, separable;
 } config;
 
-/* ---- earlier and later positions, [1,B,T,n] ---- */
+/* ---- shifted positions, [1,B,T,n] ---- */
 
 static ab_t zeros(ab_ctx *c, ab_t x, int64_t time)
 {
     return ab_full(c, 0, 1, ab_dim(c, x, -3), time, ab_dim(c, x, -1));
 }
 
-/* y_t = x_{t + by} for all positions at once, zeros outside. A sentence's padding is already zero. */
+/* y_t = x_{t + by} for all positions at once, else 0. Padding behind a sentence is 0 already. */
 static ab_t shifted(ab_ctx *c, ab_t x, int64_t by)
 {
     int64_t time = ab_dim(c, x, -2), away = by < 0 ? -by : by;
@@ -33,7 +33,7 @@ static ab_t shifted(ab_ctx *c, ab_t x, int64_t by)
     return ab_concat(c, ab_slice(c, x, -2, away, time - away), zeros(c, x, away), -2);
 }
 
-/* A decoding step has one position; the state holds the positions before it in a row, the newest last. */
+/* In a decoding step, which has one position, the state has the earlier positions concatenated, the newest last. */
 static ab_t push(ab_ctx *c, const void *unused, ab_t x, ab_t state)
 {
     (void)unused;
@@ -46,8 +46,8 @@ typedef struct {
     int64_t n, reach;
 } places;
 
-/* reach: distance of the farthest earlier position that is needed. A single position is a decoding step or a sentence
- * of one token; the carried state serves both. */
+/* reach: distance of the farthest earlier position that is read. T = 1 means a decoding step or sentences of one token;
+ * the carried state serves both. */
 static places places_of(ab_ctx *c, ab_t rows, int64_t reach)
 {
     places p = {.x = ab_pad(c, rows), .n = ab_dim(c, rows, -1), .reach = reach};
@@ -70,7 +70,7 @@ static int64_t dilation_of(const config *o, int64_t layer)
 
 /* ---- the two kinds of kernels ---- */
 
-/* Rows [rows, width n]: the positions under the kernel side by side, oldest first. */
+/* Concatenates the positions under the kernel, oldest first: rows [rows, width n]. */
 static ab_t side_by_side(ab_ctx *c, const places *p, int64_t width, int64_t before, int64_t dilation)
 {
     ab_t seen = at(c, p, -before * dilation);
@@ -78,7 +78,7 @@ static ab_t side_by_side(ab_ctx *c, const places *p, int64_t width, int64_t befo
     return ab_pack(c, seen);
 }
 
-/* Rows [rows, n]: each feature convolved by itself. */
+/* Convolves each feature alone: rows [rows, n]. */
 static ab_t depthwise(ab_ctx *c, const places *p, int64_t width, int64_t before, int64_t dilation)
 {
     ab_t w = ab_weight(c, "depthwise", sqrt(3.0 / (double)width), width, p->n), y = {0};

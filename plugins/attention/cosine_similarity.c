@@ -1,4 +1,4 @@
-/* Attention by the cosine of query and key, times a learned factor for each head. */
+/* Attention whose scores are the cosine of query and key, times a learned factor per head. */
 #include "ab_plugin.h"
 
 typedef struct {
@@ -12,8 +12,7 @@ static ab_t inverse_length(ab_ctx *c, ab_t x)
     return ab_div(c, ab_full(c, 1, 1), ab_map(c, squares, AB_SQRT));
 }
 
-/* Dividing the products by the lengths, instead of the vectors, leaves the projections unchanged, so that attention can
- * be fused. */
+/* Scores are divided by both lengths. Dividing the vectors instead would change the projections and prevent fusion. */
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
 {
     const ab_info *in = ab_info(c);

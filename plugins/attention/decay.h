@@ -2,10 +2,10 @@
  *
  *     y_i = q_i S_i,  S_i = exp(g_i) S_{i-1} + k_i' v_i        S [d_k,d_v], g_i <= 0 decays the rows of S
  *
- * In the encoder, which has no causal mask, the sum runs over both directions and later positions decay in the same
- * way: the weight of j for i is exp(-|b_i - b_j|), b the running sum of g. Decoding carries S. All positions at once
- * are computed in chunks (Yang et al. 2024, section 3.2): as attention within a chunk, and by passing states between
- * chunks, which takes log2(chunks) rounds of doubling. The cost is O(n) except for these rounds.
+ * The encoder has no causal mask, so it sums over both directions, and later positions decay in the same way: the
+ * weight of j for i is exp(-|b_i - b_j|), where b is the running sum of g. Decoding carries S. Otherwise all positions
+ * are computed at once, in chunks (Yang et al. 2024, section 3.2): as attention within a chunk, and by passing states
+ * between chunks in log2(chunks) rounds of doubling. The cost is O(n) except for these rounds.
  */
 #ifndef DECAY_H
 #define DECAY_H
@@ -17,7 +17,7 @@ typedef struct {
     int64_t heads, d_k, d_v, d_g;
 } decay_shape;
 
-/* x [B, k of all heads | v | g] -> the state after it [B, heads d_k d_v]. */
+/* One position: x [B, k of all heads | v | g], state before it -> state after it [B, heads d_k d_v]. */
 static ab_t decay_step(ab_ctx *c, const void *cfg, ab_t x, ab_t state)
 {
     const decay_shape *s = cfg;
@@ -55,7 +55,7 @@ static ab_t decay_chunks(ab_ctx *c, ab_t x, int64_t chunk)
     return ab_reshape(c, x, batch * heads, n, chunk, d);
 }
 
-/* Chunk i gets the value of chunk i - by, zeros if there is none; by may be negative. */
+/* Moves the values of chunks by `by`, which may be negative: chunk i gets that of chunk i - by, or zeros. */
 static ab_t decay_shift(ab_ctx *c, ab_t x, int64_t by)
 {
     int64_t n = ab_dim(c, x, -3), away = by < 0 ? -by : by;
@@ -65,8 +65,8 @@ static ab_t decay_shift(ab_ctx *c, ab_t x, int64_t by)
     return by < 0 ? ab_concat(c, kept, none, -3) : ab_concat(c, none, kept, -3);
 }
 
-/* State from all chunks before each one (direction 1) or after it (-1). own: what each chunk adds, decayed to its
- * border [N,n,d_k,d_v]; through: the factor on a state that crosses the chunk [N,n,d_k or 1,1]. */
+/* The state from all chunks before each one (direction 1) or after it (-1). own: what each chunk adds, decayed to its
+ * border [N,n,d_k,d_v]; through: decay of a state across the chunk [N,n,d_k or 1,1]. */
 static ab_t decay_states(ab_ctx *c, ab_t own, ab_t through, int direction)
 {
     int64_t n = ab_dim(c, own, -3);
@@ -77,8 +77,8 @@ static ab_t decay_states(ab_ctx *c, ab_t own, ab_t through, int direction)
     return decay_shift(c, own, direction);
 }
 
-/* The output from positions of one direction. q_near, k_near: queries and keys scaled so that their product has the
- * decay between two positions of a chunk; q_border, k_border: scaled by the decay from and to the chunk's border. */
+/* The output from positions in one direction. q_near, k_near: queries and keys scaled so that their products include
+ * the decay between two positions of a chunk. q_border, k_border: scaled by the decay to the chunk's border. */
 static ab_t decay_half(ab_ctx *c, ab_t q_near, ab_t k_near, ab_t seen, ab_t q_border, ab_t k_border, ab_t through,
                        ab_t v, int direction)
 {
@@ -88,9 +88,9 @@ static ab_t decay_half(ab_ctx *c, ab_t q_near, ab_t k_near, ab_t seen, ab_t q_bo
                   ab_matmul(c, q_border, decay_states(c, ab_matmul(c, k_border, v, 1, 0), through, direction), 0, 0));
 }
 
-/* q, k [B,H,T,d_k], v [B,H,T,d_v], g [B,H,T,d_k or 1]: log of the share kept at a step -> [B,H,T,d_v]. chunk times |g|
- * must stay below 40,
- * or exp overflows. Keys and values at padding must be zero; those of ab_key_step, ab_value_step and ab_heads are. */
+/* q, k [B,H,T,d_k], v [B,H,T,d_v], g [B,H,T,d_k or 1], the log of the decay at each step -> [B,H,T,d_v]. chunk * |g|
+ * must stay below 40, or exp overflows. Keys and values at padding must be 0, as those of ab_key_step, ab_value_step
+ * and ab_heads are. */
 static ab_t decayed_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t g, int64_t chunk)
 {
     int64_t batch = ab_dim(c, q, -4), heads = ab_dim(c, q, -3), time = ab_dim(c, q, -2), d_v = ab_dim(c, v, -1),
@@ -114,8 +114,8 @@ static ab_t decayed_sum(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t g, int64_t chunk
     return ab_slice(c, y, -2, 0, time);
 }
 
-/* Normalises each head's values to mean 0 and variance 1: the group norm of both papers, without gain. eps is 1e-4,
- * because with the usual 1e-5 rounding errors show where a head's values are nearly equal. */
+/* Normalises each head's values to mean 0 and variance 1: both papers' group norm without gain. eps is 1e-4, because
+ * with the usual 1e-5 nearly equal values of a head show rounding errors. */
 static ab_t decay_normalize(ab_ctx *c, ab_t y)
 {
     double d = (double)ab_dim(c, y, -1);
@@ -124,7 +124,7 @@ static ab_t decay_normalize(ab_ctx *c, ab_t y)
     return ab_div(c, centred, ab_map(c, ab_add_scalar(c, variance, 1e-4), AB_SQRT));
 }
 
-/* Rows: the heads normalised, gated by swish(x W) and projected. */
+/* Normalises the heads, gates them by swish(x W) and projects: rows. */
 static ab_t decay_output(ab_ctx *c, ab_t x, ab_t y, int bias)
 {
     const ab_info *in = ab_info(c);

@@ -5,8 +5,8 @@
 #include "ab_plugin.h"
 #include <math.h>
 
-/* SiLU of x W, after a convolution of each column over `width` positions: the last ones, or, in the encoder, those
- * around (1: none). Learns NAME.w and NAME.conv. [B,heads,T,d] */
+/* SiLU of x W [B,heads,T,d]. width > 1: first convolves each column over the last `width` positions, in the encoder
+ * over `width` positions around. Learns NAME.w and NAME.conv. */
 static inline ab_t delta_heads(ab_ctx *c, ab_t x, const char *name, const char *conv, int64_t heads, int64_t d,
                                int64_t width)
 {
@@ -19,7 +19,7 @@ static inline ab_t delta_heads(ab_ctx *c, ab_t x, const char *name, const char *
 typedef struct {
     ab_t q, k, v, beta; /* [B,H,T,d_k], [B,H,T,d_k], [B,H,T,d_v], [B,H,T,1] */
 } delta_parts;
-/* Queries and keys of length 1, values, and the strength of the correction, from 0 to 1. */
+/* Queries and keys of length 1, values, and beta in (0, 1), the strength of the correction. */
 static inline delta_parts delta_project(ab_ctx *c, ab_t x, int64_t width)
 {
     const ab_info *in = ab_info(c);
@@ -40,7 +40,7 @@ static inline ab_t delta_norm(ab_ctx *c, ab_t y, const char *gain)
 
 /* ---- a decay for each head and token: log alpha = -exp(A) dt, dt = softplus(x W + bias) ---- */
 
-/* Head i's value, spaced evenly from `first` to `last`, both logarithms. */
+/* Value for head i: evenly spaced from `first` to `last`, which are logarithms. */
 static inline double delta_between(const int64_t *i, int64_t heads, double first, double last)
 {
     return heads > 1 ? first + (last - first) * (double)i[1] / (double)(heads - 1) : (first + last) / 2;

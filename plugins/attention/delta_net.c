@@ -1,5 +1,4 @@
-/* DeltaNet: before a token's value is stored under its key, the share beta of the value stored under that key is
- * removed.
+/* DeltaNet: before storing a token's value under its key, removes the share beta of the value stored under that key.
  *
  *     S_t = S_{t-1} - beta_t k_t' (k_t S_{t-1} - v_t),  y_t = q_t S_t        Yang et al. 2024, arXiv 2406.06484
  *

@@ -14,7 +14,7 @@ static ab_t dot(ab_ctx *c, const char *q, const char *k, int64_t n)
     return ab_map(c, ab_sum_axis(c, ab_mul(c, a, b), -1), AB_EXP);
 }
 
-/* The weights of map i (0 or 1), [B,H,Tq,Tk]. */
+/* The weights [B,H,Tq,Tk] of map i (0 or 1). */
 static ab_t weights(ab_ctx *c, ab_t q, ab_t k, int64_t i, int64_t heads)
 {
     ab_t a = ab_slice(c, q, -3, i * heads, heads), b = ab_slice(c, k, -3, i * heads, heads);

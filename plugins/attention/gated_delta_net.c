@@ -1,4 +1,4 @@
-/* Gated DeltaNet: the state of delta_net decays as well, at a rate set by each token.
+/* Gated DeltaNet: the state of delta_net also decays, at a rate that each token sets.
  *
  *     S_t = alpha_t S_{t-1} - beta_t k_t' (alpha_t k_t S_{t-1} - v_t),  y_t = q_t S_t
  *     alpha_t = exp(-exp(A) softplus(x_t W + b))              Yang, Kautz, Hatamizadeh 2024, arXiv 2412.06464, eq. 10

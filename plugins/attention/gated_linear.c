@@ -1,4 +1,4 @@
-/* Gated linear attention: each token sets how much of the state is kept.
+/* Gated linear attention: linear attention whose state decays at a rate that each token sets.
  *
  *     S_i = diag(alpha_i) S_{i-1} + k_i' v_i,  y_i = q_i S_i,  alpha_i = sigmoid(x_i W1 W2 + b)^(1/16)      Yang et al.
  *     2024, section 4.2
@@ -14,8 +14,8 @@ typedef struct {
     int64_t chunk;
 } config;
 
-/* Log of alpha: [B,H,T,d_k], bounded so that a chunk keeps at least exp(-40), which fp32 needs: with 16 positions alpha
- * >= 0.08. */
+/* log of alpha [B,H,T,d_k], bounded so that a chunk's decay is at least exp(-40), as fp32 needs: with 16 positions
+ * alpha >= 0.08. */
 static ab_t log_alpha(ab_ctx *c, const config *o, ab_t x)
 {
     const ab_info *in = ab_info(c);

@@ -1,7 +1,7 @@
 /* Cross-attention with a soft window that moves along the source: each target position moves the window's centre k by a
  * learned step > 0, and the scores are q_t.u_j / sqrt(d_k) - b_t (k_t - j)^2, per head. Graves 2013, eq. 46 to 51, with
- * the product of query and key in place of the weight a. A model that copies its input can keep its place this way; its
- * steps are 0 or 1, so `most` = 1 suits it.
+ * the product of query and key in place of the weight a. A model that copies its input can keep its position so; its
+ * steps are 0 or 1, so `most` = 1 fits.
  */
 #include "ab_plugin.h"
 #include <math.h>
@@ -11,17 +11,17 @@ typedef struct {
     int64_t offset;
 } config;
 
-/* log(exp(y) - 1), which softplus maps to y. */
+/* log(exp(y) - 1), the inverse of softplus */
 static double before_softplus(double y) { return y > 30 ? y : log(expm1(y)); }
 
-/* A linear map of x for each query and head, moved by `start`: [B,H,Tq,1]. */
+/* A linear map of x with initial bias `start`: [B,H,Tq,1]. */
 static ab_t per_query(ab_ctx *c, ab_t x, const char *name, double start)
 {
     ab_t rows = ab_linear(c, x, name, ab_info(c)->heads, 1);
     return ab_add_scalar(c, ab_heads(c, rows, ab_info(c)->heads), start);
 }
 
-/* Bounded steps saturate at 0 and at the bound, so that a centre which moves by whole tokens does not drift. */
+/* Steps in [0, most] that saturate at both ends, so that a centre which moves by whole tokens does not drift. */
 static ab_t steps(ab_ctx *c, const config *o, ab_t x)
 {
     if (o->most <= 0) return ab_softplus(c, per_query(c, x, "step", before_softplus(o->step)));

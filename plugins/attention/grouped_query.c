@@ -1,6 +1,6 @@
-/* Grouped-query attention: fewer heads of keys and values than of queries; each serves a group of query heads. kv_heads
- * = 1 is multi-query attention. The projections have kv_heads d_k and kv_heads d_v columns, and decoding caches these
- * columns for each position. */
+/* Grouped-query attention: fewer key-value heads than query heads; each key-value head serves a group of query heads.
+ * kv_heads = 1 is multi-query attention. The projections have kv_heads d_k and kv_heads d_v columns, and decoding
+ * caches these columns for each position. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -16,7 +16,7 @@ static int64_t kv_heads(int64_t heads, int64_t most)
     return n;
 }
 
-/* Queries [B,H,T,d] as [B G, H/G, T, d], so that each group meets its own keys [B G, 1, T, d]. */
+/* Reshapes queries [B,H,T,d] to [B G, H/G, T, d], so that each group meets its keys [B G, 1, T, d]. */
 static ab_t by_group(ab_ctx *c, ab_t x, int64_t groups)
 {
     int64_t batch = ab_dim(c, x, -4), heads = ab_dim(c, x, -3), time = ab_dim(c, x, -2), d = ab_dim(c, x, -1);

@@ -19,7 +19,7 @@ typedef struct {
 } config;
 
 typedef struct {
-    int64_t length, bands, columns, first; /* the taps' numbers: first, first + step, ... */
+    int64_t length, bands, columns, first; /* tap i has the offset first + i step */
     int64_t step;
     double floor;
 } taps;
@@ -47,7 +47,7 @@ static ab_t sine_layer(ab_ctx *c, const config *o, ab_t z, const char *name)
     return ab_map(c, ab_mul_scalar(c, ab_linear(c, ab_fp32(c, z), name, o->width, 1), o->frequency), AB_SIN);
 }
 
-/* The filters of all orders side by side: [n, order columns], for tap s.first + i s.step in row i. */
+/* The filters of all orders, concatenated: [n, order columns]; row i is the tap at s.first + i s.step. */
 static ab_t filters(ab_ctx *c, const config *o, taps s, int64_t n)
 {
     ab_t z = ab_table(c, feature, &s, n, 1 + 2 * s.bands);

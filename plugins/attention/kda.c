@@ -1,4 +1,4 @@
-/* Kimi Delta Attention: gated_delta_net with a decay for each column of the keys instead of each head.
+/* Kimi Delta Attention: gated_delta_net with a decay per key column instead of per head.
  *
  *     S_t = (1 - beta_t k_t' k_t) diag(alpha_t) S_{t-1} + beta_t k_t' v_t,  y_t = q_t S_t
  *     log alpha_t = -exp(A) softplus(x_t W_down W_up + b)          Kimi Team 2025, arXiv 2510.26692, eq. 1

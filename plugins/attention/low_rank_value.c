@@ -1,5 +1,5 @@
-/* Scaled dot-product attention whose value projection is a product of two: V = (x A) B, A [d_model, rank], B [rank,
- * heads d_v]. */
+/* Scaled dot-product attention with a value projection of low rank: V = (x A) B, A [d_model, rank], B [rank, heads
+ * d_v]. */
 #include "ab_plugin.h"
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* Mixture of block attention: a query attends to its own block of keys and to the top_k - 1 others with the largest
- * product of query and mean key, chosen without gradient. Lu et al. 2025 (MoBA), section 2.2, eq. 2 to 6. If the
- * product of the first block left out equals that of others, none of these is chosen.
+ * product of query and mean key, chosen without gradient. Lu et al. 2025 (MoBA), section 2.2, eq. 2 to 6. Blocks whose
+ * product equals that of the best block left out are left out, too.
  *
- * The choice takes n (n / block) numbers per head. CPUs skip keys that none of some neighbouring queries has chosen.
+ * The choice needs n (n / block) numbers per head. CPUs skip keys that a group of adjacent queries has not chosen.
  */
 #include "ab_plugin.h"
 #include <math.h>
@@ -11,7 +11,7 @@ typedef struct {
     int64_t block, top_k;
 } config;
 
-enum { CERTAINLY = 1000000000 }; /* far above every product of a query and a key */
+enum { CERTAINLY = 1000000000 }; /* added to blocks that must be chosen; far above every product */
 
 static double begin_of(const void *cfg, const int64_t *i)
 {
@@ -19,7 +19,7 @@ static double begin_of(const void *cfg, const int64_t *i)
     return (double)(i[0] * o->block);
 }
 
-/* Sums of the keys [B,H,Tk,d] of each block: [B,H,blocks,d]. */
+/* Sums the keys [B,H,Tk,d] of each block: [B,H,blocks,d]. */
 static ab_t sums(ab_ctx *c, ab_t k, int64_t size, int64_t blocks)
 {
     int64_t batch = ab_dim(c, k, 0), heads = ab_dim(c, k, 1), d = ab_dim(c, k, 3);
@@ -28,7 +28,7 @@ static ab_t sums(ab_ctx *c, ab_t k, int64_t size, int64_t blocks)
     return ab_reshape(c, ab_sum_axis(c, ab_reshape(c, k, batch * heads, blocks, size, d), -2), batch, heads, blocks, d);
 }
 
-/* Above 0 for the blocks that each query sees: [B,H,Tq,blocks]. */
+/* [B,H,Tq,blocks]: above 0 where the query sees the block. */
 static ab_t choice(ab_ctx *c, const config *o, ab_t q, ab_t k, int64_t blocks)
 {
     ab_t place = ab_reshape(c, ab_to_float(c, ab_qpos(c)), ab_dim(c, q, 2), 1);
@@ -36,7 +36,7 @@ static ab_t choice(ab_ctx *c, const config *o, ab_t q, ab_t k, int64_t blocks)
     ab_t later = ab_less_than(c, place, begin),
          earlier = ab_less_than(c, ab_add_scalar(c, begin, (double)o->block - 1), place);
     ab_t own = ab_add_scalar(c, ab_mul_scalar(c, ab_add(c, earlier, later), -1), 1), bias;
-    if (ab_info(c)->role == AB_CAUSAL) { /* a block that is not complete yet cannot be chosen */
+    if (ab_info(c)->role == AB_CAUSAL) { /* an incomplete block cannot be chosen */
         mean = ab_mul_scalar(c, mean, 1 / (double)o->block);
         bias = ab_sub(c, own, later);
     } else {

@@ -1,12 +1,12 @@
-/* PaTH: positions from products of matrices made of the tokens between query and key.
+/* PaTH: position enters as a product of matrices, one for each token between query and key.
  *
  *     score(i, j) = q_i H_i H_{i-1} .. H_{j+1} k_j' / sqrt(d_k), H_s = 1 - beta_s w_s' w_s
  *                                                          Yang et al. 2025, arXiv 2505.16381, eq. 3
  *
- * By blocks of keys from the last to the first (section 3): P = q (beta w)' for the block's positions up to the
- * query's own, q k' - P C are its scores, and q - P R goes on to the block before, where (1 + L) R = w, (1 + L) C = the
- * part of w k' below the diagonal, and L the same part of w (beta w)'. w has length 1 and is a convolution of a
- * projection of low rank; beta = 2 sigmoid(x W).
+ * Computed in blocks of keys from the last to the first (section 3). Let P = q (beta w)', for the block's positions up
+ * to the query's own. The block's scores are q k' - P C, and the previous block continues with q - P R in place of q. L
+ * is the part of w (beta w)' below the diagonal, (1 + L) R = w, and (1 + L) C = the part of w k' below the diagonal. w
+ * has length 1 and is a convolution of a projection of low rank; beta = 2 sigmoid(x W).
  */
 #include "ab_plugin.h"
 #include <math.h>
@@ -22,7 +22,7 @@ typedef struct {
     ab_t k, w, bw; /* [B,H,T,d_k]; bw: beta w */
 } keys;
 
-/* Scores of q against the keys from .. from + n; q goes on to the keys before them. */
+/* Scores of q against n keys from `from` on. Updates q for the keys before them. */
 static ab_t block_scores(ab_ctx *c, const config *o, const keys *all, int64_t from, int64_t n, ab_t *q)
 {
     ab_t k = ab_slice(c, all->k, -2, from, n), w = ab_slice(c, all->w, -2, from, n),
@@ -36,7 +36,7 @@ static ab_t block_scores(ab_ctx *c, const config *o, const keys *all, int64_t fr
     return s;
 }
 
-/* [B,H,Tq,Tk], without mask: 0 for keys of later blocks. Decoding has one query, behind all keys. */
+/* [B,H,Tq,Tk], unmasked, with 0 for keys of later blocks. In decoding, the only query is behind all keys. */
 static ab_t scores(ab_ctx *c, const config *o, const keys *all, ab_t q)
 {
     int64_t time = ab_dim(c, all->k, -2), tq = ab_dim(c, q, -2), last = (time - 1) / o->block * o->block;

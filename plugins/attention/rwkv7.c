@@ -1,5 +1,5 @@
-/* RWKV-7's time mixing: a state whose columns decay each at its own rate, and which unlearns along a direction of its
- * own before it stores.
+/* RWKV-7's time mixing: each column of the state decays at its own rate, and before storing, the state forgets along a
+ * learned direction.
  *
  *     S_t = diag(w_t) S_{t-1} - (a_t kappa_t)' (kappa_t S_{t-1}) + k_t' v_t,  y_t = r_t S_t
  *                                                          Peng et al. 2025, arXiv 2503.14456, section 4
@@ -16,7 +16,7 @@ typedef struct {
     int64_t rank;
 } config;
 
-/* x + mu (before - x), mu learned for each column */
+/* x + mu (before - x), with a learned mu per column */
 static ab_t mixed(ab_ctx *c, ab_t x, ab_t before, const char *mu)
 {
     return ab_add(c, x, ab_mul(c, ab_weight_full(c, mu, 0.5, ab_dim(c, x, -1)), ab_sub(c, before, x)));
@@ -25,7 +25,7 @@ static ab_t low_rank(ab_ctx *c, ab_t x, const char *down, const char *up, int64_
 {
     return ab_map(c, ab_linear(c, ab_linear(c, x, down, rank, 0), up, n, 1), AB_SIGMOID);
 }
-/* The first layer's values, or this layer's mixed with them. */
+/* The first layer's values; in later layers their own mixed with them. */
 static ab_t values(ab_ctx *c, ab_t x, int64_t rank, int64_t n)
 {
     ab_t v = ab_linear(c, x, "v", n, 0);

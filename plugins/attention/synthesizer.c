@@ -33,7 +33,7 @@ static ab_t random_table(ab_ctx *c, const config *o) /* [H,Tq,max_len] */
     return ab_transpose(c, rows, -2, -3);
 }
 
-/* The first Tk columns, padded with 0 if a cache is longer than the table: those keys are masked. */
+/* The first Tk columns; 0 behind the table, if a cache is longer: those keys are masked. */
 static ab_t columns(ab_ctx *c, ab_t s, int64_t tk)
 {
     int64_t have = ab_dim(c, s, -1);
@@ -48,7 +48,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     const ab_info *in = ab_info(c);
     ab_t v = ab_remember(c, ab_heads(c, ab_linear(c, mem, "v", in->heads * in->d_v, 1), in->heads));
     ab_t s = columns(c, o->kind == DENSE ? dense(c, o, x) : random_table(c, o), ab_dim(c, v, -2));
-    /* adds the batch axis: the mask has one, a random table has none */
+    /* adds the batch axis, which the mask has but a random table lacks */
     ab_t none = ab_full(c, 0, ab_dim(c, v, -4), in->heads, 1, 1);
     ab_t p = ab_softmax(c, ab_mask(c, ab_add(c, s, none)));
     return ab_output(c, ab_weighted_sum(c, ab_dropout(c, p, in->dropout), v));

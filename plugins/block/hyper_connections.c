@@ -1,5 +1,5 @@
-/* Hyper-connections: n residual streams. Before each sublayer the streams are mixed to its input; its output is added
- * to all of them, and they mix among themselves.
+/* Hyper-connections: n residual streams. A sublayer reads a weighted sum of the streams. Its output is added to all
+ * streams, which are also mixed with each other.
  *
  *     h = sum over i of a_i H_i,  H'_i = b_i sublayer(norm(h)) + sum over j of A_ij H_j
  *     a = a0 + s tanh(norm(H) w_a), likewise b and A                    Zhu et al. 2024, arXiv 2409.19606, eq. 2 to 13
@@ -37,8 +37,8 @@ static ab_t share_streams(ab_ctx *c, const streams *s)
     return sum;
 }
 
-/* Weights of one stream, [rows or 1, n + 2]: of its share in the input, of the output's share in it, of it in each
- * stream. static_: initial values of the fixed part */
+/* Weights of stream i [rows or 1, n + 2]: its share in the sublayer's input, the output's share in it, and its share in
+ * each stream. static_: initial values of the fixed part. */
 static ab_t weights(ab_ctx *c, const streams *s, int64_t i, const char *of, const double *static_)
 {
     char name[64];
@@ -53,7 +53,7 @@ static ab_t weights(ab_ctx *c, const streams *s, int64_t i, const char *of, cons
     return ab_add(c, fixed, ab_mul(c, by_token, ab_weight_full(c, name, 0.01, 1)));
 }
 
-/* One sublayer; which: 0 self-attention, 1 cross-attention, 2 feed-forward. */
+/* Applies one sublayer; which: 0 self-attention, 1 cross-attention, 2 feed-forward. */
 static void sublayer(ab_ctx *c, streams *s, int which)
 {
     static const char *const norms[] = {"self.ln", "cross.ln", "ffn.ln"}, *const of[] = {"hc.self", "hc.cross",

@@ -11,7 +11,7 @@ static inline ab_t relu_layer(ab_ctx *c, ab_t x, const char *first, const char *
     return ab_linear(c, ab_dropout(c, ab_linear_relu(c, x, first, in->d_ff, 1), in->dropout), second, in->d_model, 1);
 }
 
-/* The sum of all numbers [..,rows,n]. */
+/* The sum of all numbers in x [..,rows,n]. */
 static inline ab_t sum(ab_ctx *c, ab_t x) { return ab_sum_axis(c, ab_sum_axis(c, x, -1), -2); }
 
 static inline ab_t expert(ab_ctx *c, ab_t x, int64_t e)
@@ -21,8 +21,8 @@ static inline ab_t expert(ab_ctx *c, ab_t x, int64_t e)
     return relu_layer(c, x, first, second);
 }
 
-/* The outputs of experts e .. e + n - 1 for vectors [..,n each,d], sorted by expert. Splitting into halves keeps copies
- * few. */
+/* The outputs of experts e .. e + n - 1 for vectors [..,n each,d], sorted by expert. Splits into halves to limit
+ * copies. */
 static inline ab_t experts(ab_ctx *c, ab_t x, int64_t e, int64_t n)
 {
     if (n == 1) return expert(c, x, e);

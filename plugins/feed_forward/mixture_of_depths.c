@@ -24,7 +24,7 @@ static double number(const void *cfg, const int64_t *i)
     return (double)i[0];
 }
 
-/* r [rows,1] -> [rows,1]: 1 for the best of each sentence. Among equal ones the first count as better. */
+/* r [rows,1] -> [rows,1]: 1 for the best of each sentence; among equal ones, for the first. */
 static ab_t best_of_sentences(ab_ctx *c, const config *o, ab_t r, int64_t *sentences)
 {
     const double least = 1e-3; /* keeps a rounding error in capacity x length from adding a token */
@@ -33,7 +33,7 @@ static ab_t best_of_sentences(ab_ctx *c, const config *o, ab_t r, int64_t *sente
     there = ab_reshape(c, there, b, t), padded = ab_reshape(c, padded, b, t);
     ab_sort(c, ab_where(c, there, padded, ab_full(c, -INFINITY, 1)), 1, &ids);
     ab_t most = ab_add_scalar(c, ab_mul_scalar(c, ab_sum_axis(c, there, -1), o->capacity), -least); /* [B,1] */
-    ab_t taken = ab_less_than(c, ab_table(c, number, o, t), most); /* [B,T], in the order of the sorted */
+    ab_t taken = ab_less_than(c, ab_table(c, number, o, t), most); /* [B,T], in sorted order */
     *sentences = b;
     return ab_pack(c, ab_reshape(c, ab_scatter_add(c, taken, ids, t), 1, b, t, 1));
 }
@@ -60,7 +60,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x)
     if (ab_info(c)->training) record(c, o, r, chosen, ab_row_mask(c));
     int64_t n = (int64_t)ceil(o->capacity * (double)rows) + b;
     if (n > rows) n = rows;
-    ab_t there = ab_top_k(c, ab_reshape(c, chosen, 1, rows), n, &ids); /* padded with rows that are not chosen */
+    ab_t there = ab_top_k(c, ab_reshape(c, chosen, 1, rows), n, &ids); /* includes rows that are not chosen, with 0 */
     ids = ab_reshape(c, ids, n);
     ab_t y = ab_mul(c, feed_forward(c, ab_embedding(c, x, ids)), ab_reshape(c, there, n, 1));
     return ab_scatter_rows(c, ab_mul(c, y, ab_embedding(c, weight, ids)), ids, rows);

@@ -42,7 +42,7 @@ static gating gate(ab_ctx *c, const config *o, ab_t x)
     } else {
         best = ab_top_k(c, p, k, &ids);
     }
-    /* for k = 1 keep p itself, or the gate gets no gradient */
+    /* k = 1 keeps p, because a normalised weight of 1 would give the gate no gradient */
     if (k > 1) best = ab_div(c, best, ab_sum_axis(c, best, -1));
     return (gating){p, ab_scatter_add(c, ab_full(c, 1, rows, k), ids, o->experts),
                     ab_scatter_add(c, best, ids, o->experts)};
@@ -58,8 +58,7 @@ static ab_t all_rows(ab_ctx *c, const config *o, ab_t x, ab_t weight)
     return y;
 }
 
-/* experts times the sum over experts of (share of choices x mean of p): 1 when both are even. Rows without a token do
- * not count. */
+/* experts * the sum over experts of (share of choices * mean of p), over rows with a token: 1 when both are even. */
 static ab_t imbalance(ab_ctx *c, const config *o, const gating *g, ab_t mask)
 {
     ab_t n = sum(c, mask), choice = ab_sum_axis(c, ab_mul(c, g->chosen, mask), -2),
@@ -68,7 +67,7 @@ static ab_t imbalance(ab_ctx *c, const config *o, const gating *g, ab_t mask)
     return ab_mul_scalar(c, sum(c, share), (double)o->experts / (double)choices(o));
 }
 
-/* The biases after this step, from how many rows the gate sends to each expert. */
+/* Moves the biases by how many rows the gate sends to each expert. */
 static void move_bias(ab_ctx *c, const config *o, const gating *g, ab_t mask)
 {
     ab_t rows = ab_sum_axis(c, ab_mul(c, g->chosen, mask), -2), bias = load_bias(c, o);
@@ -84,7 +83,7 @@ static ab_t taken_rows(ab_ctx *c, const config *o, ab_t x, const gating *g)
     int64_t rows = ab_dim(c, x, -2), n = (int64_t)ceil(o->capacity * (double)(choices(o) * rows) / (double)o->experts);
     ab_t mask = ab_row_mask(c), weight = ab_transpose(c, ab_mul(c, g->weight, mask), -1, -2), ids; /* [experts,rows] */
     if (n > rows) n = rows;
-    ab_t mine = ab_top_k(c, weight, n, &ids); /* [experts,n]; filled up with rows of weight 0 */
+    ab_t mine = ab_top_k(c, weight, n, &ids); /* [experts,n]; includes rows of weight 0 if an expert has fewer */
     ids = ab_reshape(c, ids, o->experts * n);
     ab_t y = ab_mul(c, experts(c, ab_embedding(c, x, ids), 0, o->experts), ab_reshape(c, mine, o->experts * n, 1));
     ab_t kept = sum(c, ab_less_than(c, ab_full(c, 0, 1), mine)), wanted = sum(c, ab_mul(c, g->chosen, mask));
@@ -92,8 +91,7 @@ static ab_t taken_rows(ab_ctx *c, const config *o, ab_t x, const gating *g)
         move_bias(c, o, g, mask);
     else
         ab_add_loss(c, "balance", imbalance(c, o, g, mask), o->balance);
-    ab_t load =
-        ab_div(c, ab_sum_axis(c, ab_mul(c, g->chosen, mask), -2), wanted); /* [experts]: shares of the choices */
+    ab_t load = ab_div(c, ab_sum_axis(c, ab_mul(c, g->chosen, mask), -2), wanted); /* [experts]: share of the choices */
     ab_log(c, "load", load);
     ab_log(c, "dropped", ab_sub(c, ab_full(c, 1, 1), ab_div(c, kept, wanted)));
     return ab_scatter_rows(c, y, ids, rows);

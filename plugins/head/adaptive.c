@@ -31,7 +31,7 @@ static ab_t first_step(ab_ctx *c, const config *o, ab_t x, int64_t n)
     return ab_matmul(c, x, ab_concat(c, tokens, clusters, -2), 0, 1);
 }
 
-/* Logits within cluster i = 1, 2, ..., [rows,n], from d_model / factor^i columns, at least one. */
+/* Logits within cluster i = 1, 2, ... [rows,n], from d_model / factor^i columns (at least 1). */
 static ab_t second_step(ab_ctx *c, const config *o, ab_t x, int64_t i, int64_t n)
 {
     char narrow[32], tail[32];

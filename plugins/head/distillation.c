@@ -1,4 +1,4 @@
-/* distillation.c - the student learns the teacher's distribution over the next token, not the token alone. */
+/* distillation.c - the student learns the teacher's distribution over the next token, not only the token. */
 #include "log_sum.h"
 
 typedef struct {

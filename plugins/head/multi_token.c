@@ -1,5 +1,4 @@
-/* multi_token.c - in training each row also predicts the tokens after the next one, through a layer of its own for
- * each. */
+/* multi_token.c - in training each row also predicts tokens after the next one, each through its own layer. */
 #include "ab_plugin.h"
 #include <stdio.h>
 
@@ -8,7 +7,7 @@ typedef struct {
     double weight;
 } config;
 
-/* Logits of the token `by` tokens after the next one, [rows,vocabulary]. */
+/* Logits of the `by`-th token after the next one, [rows,vocabulary]. */
 static ab_t propose(ab_ctx *c, const void *cfg, ab_t x, int64_t by)
 {
     char name[32];

@@ -1,4 +1,4 @@
-/* softmax.c - the rows times the transposed embedding: the paper's. */
+/* softmax.c - the paper's head: the rows times the transposed embedding. */
 #include "ab_plugin.h"
 
 static const ab_head_plugin self = {.logits = NULL};

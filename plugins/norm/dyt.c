@@ -1,4 +1,4 @@
-/* g tanh(a x) + b over the values of a position: a squashing function in place of a normalisation. */
+/* g tanh(a x) + b over the values of a position: a squashing function instead of a normalisation. */
 #include "ab_plugin.h"
 
 typedef struct {

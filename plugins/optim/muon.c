@@ -29,7 +29,7 @@ static ab_t between(ab_ctx *c, ab_t a, ab_t b, double beta)
     return ab_add(c, ab_mul_scalar(c, a, beta), ab_mul_scalar(c, b, 1 - beta));
 }
 
-/* U V' of x = U S V', nearly: singular values end between about 0.7 and 1.2. Works on the smaller Gram matrix. */
+/* Approximates U V' of x = U S V': singular values become about 0.7 to 1.2. Uses the smaller Gram matrix. */
 static ab_t orthogonalise(ab_ctx *c, ab_t x, int64_t steps)
 {
     const double a = 3.4445, b = -4.7750, d = 2.0315;

@@ -58,7 +58,7 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
          v = mean(c, slot[V], ab_map(c, mine, AB_SQUARE), o->beta2, 1 - o->beta2),
          s = mean(c, slot[S], weighted_gradient(c, o, d, g, lr), sqrt(o->beta2), 1),
          r = ab_add(c, ab_mul_scalar(c, slot[R], sqrt(o->beta2)), ab_measured(c, TRAVELLED));
-    ab_t length = ab_maximum(c, ab_measured(c, LENGTH), ab_full(c, 1e-30, 1)); /* no gradient so far: d stays */
+    ab_t length = ab_maximum(c, ab_measured(c, LENGTH), ab_full(c, 1e-30, 1)); /* without a gradient so far, d stays */
     ab_t next = ab_maximum(c, d, ab_div(c, ab_mul_scalar(c, r, o->d_coef), length));
     ab_t root = ab_add(c, ab_map(c, v, AB_SQRT), ab_mul_scalar(c, next, o->eps));
     ab_t change = ab_add(c, ab_div(c, m, root), ab_mul_scalar(c, p, o->decay));

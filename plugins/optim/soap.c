@@ -14,8 +14,8 @@ typedef struct {
     double beta1, beta2, eps, decay;
     int64_t frequency, max_dim;
 } config;
-/* LEFT [.., parts m, m]: a square for each part, one below the other; RIGHT [.., n, widest]: likewise, filled up with
- * zeros on the right. M and V in moments.h's order. */
+/* LEFT [.., parts m, m] stacks a square per part; RIGHT [.., n, widest] does, too, padded with zeros on the right. M
+ * and V are in moments.h's order. */
 enum { M, V, LEFT, RIGHT, LEFT_BASIS, RIGHT_BASIS };
 
 static int matrix(const ab_parameter *of) { return of->dim[2] > 1 && of->dim[3] > 1; }
@@ -40,13 +40,13 @@ static void slot_shape(const void *cfg, const ab_parameter *of, uint32_t i, int6
     dim[3] = !has_side(cfg, of, left) ? 0 : left ? of->dim[2] : widest(of);
 }
 
-/* The square [.., n,n] that begins at row `from` of a slot; id 0: the side has none. */
+/* The square [.., n,n] at row `from` of a slot; id 0: the side has no basis. */
 static ab_t square(ab_ctx *c, ab_t slot, int64_t from, int64_t n)
 {
     return slot.id ? ab_slice(c, ab_slice(c, slot, -2, from, n), -1, 0, n) : slot;
 }
 
-/* Appends the square `below` under those in `all` (id 0: none yet), padded to the slot's width. */
+/* Stacks the square `below` under `all` (id 0: none yet), padded to the slot's width. */
 static ab_t stacked(ab_ctx *c, ab_t all, ab_t below, ab_t slot)
 {
     int64_t n = ab_dim(c, below, -1), gap = ab_dim(c, slot, -1) - n;
@@ -54,10 +54,10 @@ static ab_t stacked(ab_ctx *c, ab_t all, ab_t below, ab_t slot)
     return all.id ? ab_concat(c, all, below, -2) : below;
 }
 
-/* One part's place: its columns of p, its two bases. */
+/* One part of a parameter: columns from .. from + n, and its bases. */
 typedef struct {
     int64_t number, from, m, n;
-    ab_t left, right; /* bases [m,m] and [n,n]; id 0: the side has none */
+    ab_t left, right; /* bases [m,m] and [n,n]; id 0: the side has no basis */
 } part;
 
 static part part_of(ab_ctx *c, const ab_parameter *of, const ab_t *slot, int64_t number, int64_t from)
@@ -121,8 +121,8 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
 
 static int64_t period(const void *cfg) { return ((const config *)cfg)->frequency; }
 
-/* One power iteration and QR (algorithm 4), with the factors of the steps before. In the first step they are 0, and the
- * bases become the identity. */
+/* One power iteration and QR (algorithm 4) of the previous steps' factors. In the first step these are 0, and the bases
+ * become the identity. */
 static void refresh(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)
 {
     (void)cfg, (void)p, (void)g, (void)lr, (void)step;

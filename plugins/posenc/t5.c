@@ -28,7 +28,7 @@ static int64_t bucket_of(const scheme *s, int64_t relative)
     return first + (bucket < n - 1 ? bucket : n - 1);
 }
 
-/* i: bucket, relative position + max_distance; 1 if the position falls into the bucket */
+/* 1 if a relative position is in a bucket, else 0; i: bucket, relative position + max_distance */
 static double belongs(const void *cfg, const int64_t *i)
 {
     const scheme *s = cfg;

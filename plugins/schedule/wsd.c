@@ -1,5 +1,4 @@
-/* Warmup, stable, decay: linear increase to lr over warmup, then lr, then linear decrease to lr_min over the last part
- * of the run. */
+/* Warmup, stable, decay: linear increase to lr over warmup, then lr, then linear decrease to lr_min at the end. */
 #include "ab_plugin.h"
 #include <math.h>
 

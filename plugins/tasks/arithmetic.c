@@ -104,7 +104,7 @@ static int64_t ten_to(int64_t n)
     return y;
 }
 
-/* n digits of x, each with a blank behind it. */
+/* Writes n digits of x, each followed by a blank. */
 static char *write_digits(char *at, int64_t x, int64_t n, int reversed)
 {
     for (int64_t i = 0; i < n; i++, x /= 10) {
@@ -119,7 +119,7 @@ static void add_sum(lines *s, const config *c, int64_t a, int64_t b)
 {
     enum { LONGEST = 2 * (3 * MOST_DIGITS + 4) };
     char src[LONGEST], tgt[LONGEST], sum[LONGEST], *x = src, *y = tgt;
-    int64_t d = c->digits, asked = 2 * d + 1; /* the first answer stands at "=" */
+    int64_t d = c->digits, asked = 2 * d + 1; /* the first answer is predicted at "=" */
     x = write_digits(x, a, d, 0);
     *x++ = '+', *x++ = ' ';
     x = write_digits(x, b, d, 0);
@@ -173,8 +173,8 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     return 0;
 }
 
-/* If every digit of the true answer is the likeliest one given the true digits before it, greedy decoding writes this
- * answer. */
+/* Counts answers whose every digit is the likeliest, given the true digits before it: greedy decoding writes these
+ * answers. */
 static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err,
                  size_t n_err)
 {

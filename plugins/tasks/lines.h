@@ -1,4 +1,4 @@
-/* lines.h - for tasks that make their examples: lines of text, numbers as symbols, and ratios as scores. */
+/* lines.h - for tasks that generate examples: lines of text, numbers as symbols, ratios as scores. */
 #ifndef ABLATE_TASKS_LINES_H
 #define ABLATE_TASKS_LINES_H
 #include "ab_plugin.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 typedef struct {       /* a split */
-    char **src, **tgt; /* [n] lines, each its own memory */
+    char **src, **tgt; /* [n] lines, each allocated separately */
     int64_t n;
 } lines;
 
@@ -20,7 +20,7 @@ static inline void lines_reserve(lines *x, int64_t n)
     x->tgt = (char **)need(realloc(x->tgt, bytes));
 }
 
-/* Adds an example whose lines it owns from then on. lines_reserve made room. */
+/* Adds an example and takes ownership of its lines. Call lines_reserve first. */
 static inline void lines_add(lines *x, char *src, char *tgt)
 {
     x->src[x->n] = src;
@@ -30,7 +30,7 @@ static inline void lines_add(lines *x, char *src, char *tgt)
 /* A task whose examples are lines in memory. Its own struct begins with this one. */
 typedef struct {
     lines split[AB_SPLITS];
-    char **symbol; /* [n_symbols] the vocabulary, each its own memory; NULL: the task has none */
+    char **symbol; /* [n_symbols] the vocabulary, each allocated separately; NULL: none */
     int64_t n_symbols;
     double *stats; /* statistics of the last scores */
 } lines_task;
@@ -60,14 +60,14 @@ static inline void lines_vocabs(void *self, ab_vocabs *v)
     const lines_task *t = (lines_task *)self;
     v->symbols = (const char *const *)t->symbol, v->n_symbols = t->n_symbols;
 }
-/* data_seed, or the run's seed if it is "run". Each split draws from its own stream, so that one split's size does not
- * change the others. */
+/* data_seed, or if it is "run" the run's seed, times 1000: each split adds its number, so splits do not affect each
+ * other. */
 static inline uint64_t lines_seed(int64_t data_seed, const ab_env *env)
 {
     return (uint64_t)(data_seed < 0 ? env->seed : data_seed) * 1000;
 }
 
-/* The words "0" .. "n - 1", with room for `more` words behind them. The caller frees each word and the array. */
+/* Returns the words "0" .. "n - 1" in an array with `more` free elements. The caller frees each word and the array. */
 static inline char **number_words(int64_t n, int64_t more)
 {
     enum { DIGITS = 21 };
@@ -79,7 +79,7 @@ static inline char **number_words(int64_t n, int64_t more)
     return word;
 }
 
-/* 100 times the sum of stats [n][2]'s first column over that of its second; 0 if the latter is 0. Borrows stats. */
+/* Returns 100 * the sum of stats [n][2]'s first column / that of its second; 0 if the latter is 0. Borrows stats. */
 static inline ab_metric ratio_metric(const char *name, const char *unit, const char *signature, const double *stats,
                                      int64_t n)
 {

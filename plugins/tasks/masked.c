@@ -1,9 +1,9 @@
-/* masked.c - a masked language model of one text: some tokens of each window are hidden, and the model, which sees the
- * whole window, is to say which they were (Devlin et al. 2019, section 3.1).
+/* masked.c - a masked language model of one text: some tokens of each window are hidden. The model sees the whole
+ * window and predicts them (Devlin et al. 2019, section 3.1).
  *
- * Of the chosen tokens 80 % are shown as [MASK], 10 % as a random token, 10 % as they are. Training draws them anew in
- * each epoch; dev and test have the same ones in every run. Tokens that training lacks are shown as [UNK] and never
- * asked for. A line's end is a token. */
+ * 80 % of the chosen tokens are shown as [MASK], 10 % as a random token, 10 % unchanged. Training chooses anew in each
+ * epoch; dev and test have the same choices in every run. Tokens unseen in training are shown as [UNK] and never
+ * predicted. A line's end is a token. */
 #include "ab_plugin.h"
 #include "tasks/lines.h"
 #include "tasks/path.h"
@@ -23,20 +23,20 @@ typedef struct {
 } config;
 
 typedef struct {
-    lines_task base; /* without splits; its symbols are sorted from FIRST on */
+    lines_task base; /* without splits; symbols are sorted from FIRST on */
     const ab_host *host;
     config c;
     int64_t seed, windows, train;
     int32_t *id;   /* the text [windows context] */
-    char **line;   /* [windows][2]: inputs and labels that get has returned */
-    char *last[2]; /* inputs and labels that get_epoch has returned */
+    char **line;   /* [windows][2]: inputs and labels that `get` has returned */
+    char *last[2]; /* inputs and labels that the last get_epoch returned */
 } task;
 
 /* ---- symbols ---- */
 
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* The length in bytes of the symbol at s; 0: a blank between words */
+/* Length of the symbol at s [bytes]; 0: a blank between words. */
 static size_t length_at(const char *s, int64_t unit)
 {
     size_t n = 1;
@@ -44,8 +44,8 @@ static size_t length_at(const char *s, int64_t unit)
     while ((s[n] & 0xc0) == 0x80) n++;
     return n;
 }
-/* The symbol's text: a blank is U+2581; what would be AB_NO_LABEL or one of this task's symbols has an underscore
- * more. */
+/* The symbol's text: U+2581 for a blank; an underscore is appended to texts like AB_NO_LABEL or this task's own
+ * symbols. */
 static char *text_of(const char *s, size_t n)
 {
     if (n == 1 && (*s == ' ' || *s == '\t')) return need(strdup("\u2581"));
@@ -62,7 +62,7 @@ static int32_t find(const task *t, char *text)
     return at ? (int32_t)(at - t->base.symbol) : UNKNOWN;
 }
 
-/* Calls f with the text of each symbol of a line, which f frees. */
+/* Calls f with the text of each symbol of a line; f frees the text. */
 static void each_symbol(const task *t, const char *line, void (*f)(void *self, char *text), void *self)
 {
     for (size_t n; *line; line += n) {
@@ -120,7 +120,7 @@ static void encode(void *self, char *text)
     free(text);
 }
 
-/* Lines before the last part of the text in bytes. */
+/* The number of lines before the last `part` of the text's bytes. */
 static int64_t lines_before(char **line, int64_t n, double part)
 {
     double all = 0, sum = 0;
@@ -146,7 +146,7 @@ static int read_text(task *t, const ab_env *env, char *err, size_t n_err)
     make_symbols(t, line, train);
     for (int64_t i = 0; i < n; i++) {
         if (i == train) t->train = e.n / t->c.context;
-        if (i == train) e.n = t->train * t->c.context; /* no window has lines of both */
+        if (i == train) e.n = t->train * t->c.context; /* no window has lines of both splits */
         each_symbol(t, line[i], encode, &e);
         append(&e, LINE_END);
     }
@@ -186,13 +186,13 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
 
 /* ---- examples ---- */
 
-/* Writes the window's inputs and labels, with tokens hidden as `state` says; at least one. */
+/* Writes the window's inputs and labels, with at least one token hidden; `state` seeds the choice. */
 static void hide(const task *t, int64_t window, uint64_t state, char *line[2])
 {
     const int32_t *id = t->id + window * t->c.context;
     size_t n[2] = {0}, longest = strlen(t->base.symbol[MASK]);
     int64_t sure = -1;
-    for (int64_t i = 0, known = 0; i < t->c.context; i++) /* one of the known tokens, each as likely */
+    for (int64_t i = 0, known = 0; i < t->c.context; i++) /* one of the known tokens, all equally likely */
         if (id[i] != UNKNOWN && uniform(&state) * (double)++known < 1) sure = i;
     for (int64_t i = 0; i < t->base.n_symbols; i++)
         longest = strlen(t->base.symbol[i]) > longest ? strlen(t->base.symbol[i]) : longest;
@@ -258,7 +258,7 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
     int made = 0;
     if (made < max) {
         out[made] = ratio_metric("loss", "nats/token", "-ln p of each hidden token", loss, n);
-        out[made].value = nats / tokens; /* without the rounding of hundredths */
+        out[made].value = nats / tokens; /* exact, unlike the rounded hundredths */
         out[made++].better = AB_LOWER;
     }
     if (made < max) out[made++] = ratio_metric("acc", "%", "hidden tokens that are the likeliest", right, n);

@@ -1,4 +1,4 @@
-/* memory.h - ends the program when a task runs out of memory, with the host's message and exit code 1. */
+/* memory.h - ends the program when a task is out of memory, with the host's message and exit code 1. */
 #ifndef ABLATE_TASKS_MEMORY_H
 #define ABLATE_TASKS_MEMORY_H
 #include <stdio.h>

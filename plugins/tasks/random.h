@@ -1,10 +1,10 @@
-/* random.h - random numbers and hashes of tasks that make or divide data. */
+/* random.h - random numbers and hashes for tasks that generate or split data. */
 #ifndef ABLATE_TASKS_RANDOM_H
 #define ABLATE_TASKS_RANDOM_H
 #include <stddef.h>
 #include <stdint.h>
 
-static inline uint64_t mixed(uint64_t z) /* SplitMix64's, Steele et al. 2014 */
+static inline uint64_t mixed(uint64_t z) /* SplitMix64's mixing step, Steele et al. 2014 */
 {
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;

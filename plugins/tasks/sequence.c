@@ -1,5 +1,5 @@
-/* sequence.c - copy, reverse and sort: tiny tasks that separate positional encodings within a minute. The test set
- * has lengths that training never showed. Recall: how far a stack of layers carries one symbol. */
+/* sequence.c - copy, reverse and sort: tiny tasks that distinguish positional encodings within a minute; the test set
+ * has lengths that training never showed. recall measures how far a stack of layers carries one symbol. */
 #include "ab_plugin.h"
 #include "tasks/lines.h"
 #include "tasks/random.h"
@@ -34,7 +34,7 @@ static const ab_option params[] = {
     {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run", "seed of the data; run = the run's own seed"},
     {0}};
 
-/* Length ranges of the test set: as in training, then longer ones, in two halves or in steps. */
+/* Length ranges in the test set: as in training, then longer, in two halves or in steps. */
 enum { MOST_RANGES = 13 };
 typedef struct {
     char metric[24]; /* "acc_in" */
@@ -64,7 +64,7 @@ static int by_value(const void *a, const void *b)
 
 enum { BLANK = -1 };
 
-/* The symbols as words of equal width, so that sorting them as text sorts them. */
+/* Writes symbols as words of equal width, so that sorting the words as text sorts the symbols. */
 static char *to_line(const int64_t *symbols, int64_t n)
 {
     enum { WIDTH = 6 }; /* "s0017 ", "blank " */
@@ -79,8 +79,8 @@ static char *to_line(const int64_t *symbols, int64_t n)
     return line;
 }
 
-/* recall: position of the symbol. Log-uniform in training, so that a stack with a short reach sees enough near
- * positions. */
+/* Draws the symbol's position for recall, log-uniformly in training, so that a stack with a short reach sees enough
+ * near positions. */
 static int64_t draw_place(uint64_t *rng, int64_t nearest, int64_t farthest)
 {
     int64_t n = (int64_t)((double)nearest * pow((double)(farthest + 1) / (double)nearest, uniform(rng)));
@@ -184,8 +184,8 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     return 0;
 }
 
-/* Exact matches among examples from .. to-1, in percent. Fills stats [n][2], a row per example: right, counted;
- * both 0 outside the range, so that sums over all rows are sums over the range. */
+/* Exact matches among examples from .. to-1, in percent. stats [n][2], per example: right, counted; both 0 outside the
+ * range, so that sums over all rows are sums over the range. */
 static ab_metric accuracy(const char *name, const lines *x, const char *const *hyp, int64_t from, int64_t to,
                           double *stats)
 {
@@ -197,14 +197,13 @@ static ab_metric accuracy(const char *name, const lines *x, const char *const *h
     return ratio_metric(name, "%", "match:whole line", stats, x->n);
 }
 
-/* The largest distance from the first position such that at least 90 % of the symbols are right at every distance up to
- * it. */
+/* The largest distance such that at it and every smaller one at least 90 % of the symbols are right. */
 static ab_metric reach(const task *t, const lines *x, const char *const *hyp)
 {
     ab_metric m = {.name = "reach", .unit = "tokens"};
     int64_t *right = need(calloc((size_t)(2 * t->longest), sizeof *right)), *all = right + t->longest;
     for (int64_t i = 0; i < x->n; i++) {
-        size_t distance = strcspn(x->src[i], "s") / 6; /* blanks are as wide as symbols, and hold no s */
+        size_t distance = strcspn(x->src[i], "s") / 6; /* a blank position is as wide as a symbol and has no s */
         all[distance]++;
         right[distance] += !strcmp(hyp[i], x->tgt[i]);
     }

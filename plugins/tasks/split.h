@@ -1,4 +1,4 @@
-/* split.h - splits a corpus without dev and test files: a number in [0, 1), the hash of a text, decides its part. */
+/* split.h - splits a corpus without dev and test files by a number in [0, 1), the hash of a text. */
 #ifndef ABLATE_TASKS_SPLIT_H
 #define ABLATE_TASKS_SPLIT_H
 #include "tasks/random.h"

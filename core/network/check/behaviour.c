@@ -1,5 +1,5 @@
-/* behaviour.c - checks what must not change a loss: later tokens, padding, other sentences, fusion. Also the seed and
- * number types. */
+/* behaviour.c - checks that later tokens, padding, other sentences and fusion do not change a loss; also equal seeds
+ * and number types. */
 #include "network/check/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void close_opened(opened *o)
     model_free(&o->m);
 }
 
-/* Runs a model on `s` (NULL: the four sentences); false and r if it cannot. */
+/* Runs a model on `s` (NULL: four sentences of different lengths). Returns false and sets r if that fails. */
 static bool open_on(opened *o, const pairing *w, const model_kind *k, const sentences *s, bool training,
                     check_result *r)
 {
@@ -52,7 +52,7 @@ void check_build(const pairing *w, check_result *r)
     close_opened(&o);
 }
 
-/* ---- a block uses what a layer has ---- */
+/* ---- a block calls every sublayer of its layer ---- */
 
 void check_sublayers(const pairing *w, check_result *r)
 {
@@ -161,7 +161,7 @@ void check_batch(const pairing *w, check_result *r)
     close_opened(&o);
 }
 
-/* ---- an equal seed ---- */
+/* ---- equal seeds give equal bits ---- */
 
 void check_same_seed(const pairing *w, check_result *r)
 {
@@ -253,7 +253,7 @@ double check_distance(const pairing *w, const pass_outcome *a, const pass_outcom
     return check_larger(fabs(a->loss - b->loss) / fabs(a->loss), sqrt(sum) / a->size);
 }
 
-/* Compares loss and gradient under k with those under `than`; -1 if they cannot be computed. */
+/* Returns check_distance between passes of model kinds k and `than`; -1 if one cannot be computed. */
 static double distance_between(const pairing *w, const model_kind *k, const model_kind *than, bool *fused,
                                check_result *r)
 {
@@ -303,7 +303,7 @@ void check_fp32(const pairing *w, check_result *r)
 }
 
 enum { LONG = 256 };
-/* Checks a sentence far longer than the other checks', for sums and products over time that overflow fp32. */
+/* Checks a sentence of LONG tokens, in which sums and products over time may overflow fp32. */
 static void long_sentence(const pairing *w, check_result *r)
 {
     sentences s = {.n = 1, .src_n = {LONG}, .tgt_n = {LONG}};
@@ -323,7 +323,7 @@ static void long_sentence(const pairing *w, check_result *r)
 void check_long(const plugin *p, check_result *r)
 {
     size_t before = check_pairings_at_most(1);
-    for (const ab_option *q = p->desc.params; q && q->name; q++) /* sets a table of positions to this length */
+    for (const ab_option *q = p->desc.params; q && q->name; q++) /* raises max_len to this length */
         if (same(q->name, "max_len") && q->type == AB_INT && q->def < LONG && q->max >= LONG)
             check_try(p, q->name, "256");
     check_each_pairing(p, r, long_sentence);

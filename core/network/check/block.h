@@ -18,16 +18,16 @@ typedef struct {
     uint32_t role; /* AB_SELF, AB_CAUSAL, AB_CROSS */
     int64_t heads, d_k, d_v, d_model;
     int64_t batch,
-        time; /* batch: sentences, at most BLOCK_SENTENCES; time: positions of each, on both sides in cross-attention */
+        time; /* sentences, at most BLOCK_SENTENCES; time: positions per sentence, on both sides in cross-attention */
     const int32_t *length; /* [batch] tokens of each sentence; NULL: all have `time` */
-    bool measured;         /* for benchmarks: fp32, training without dropout, with the gradient of the sum of y */
+    bool measured;         /* for benchmarks: fp32, training without dropout, and a backward pass from the sum of y */
     int64_t layer;         /* layer number that the plugin sees, from 0 */
 } block_spec;
 
 typedef struct {
     params values;
     ab_ctx *c;
-    int32_t forward_nodes; /* the plugin's forward pass ends before this node */
+    int32_t forward_nodes; /* the plugin's forward pass is the nodes before this one */
     int64_t rows;
     int32_t offset[BLOCK_SENTENCES + 1]; /* [batch + 1] */
     /* inputs, valid after block_plan; NULL if the plugins do not read them */
@@ -36,7 +36,7 @@ typedef struct {
     const double *y;                 /* [rows, d_model], after block_run */
 } block;
 
-/* Traces the call; block.values then has every parameter by name, without memory. Returns 0, or -1 and e. */
+/* Traces the call. block.values then names every parameter, without memory. Returns 0, or -1 and e. */
 int block_trace(block *b, const block_spec *s, err *e);
 /* Allocates memory: initial parameter values, positions 0, 1, ..., and x, mem at zero. */
 int block_plan(block *b, uint64_t seed, err *e);

@@ -1,4 +1,4 @@
-/* calls.c - calls a plugin thousands of times, on other days, in another environment, in a second process: it must
+/* calls.c - calls a plugin thousands of times, under other dates and environments and in a second process: it must
  * build equal graphs, compute equal bits and leak no memory. */
 #include "network/check/internal.h"
 #include "base/shell.h"
@@ -23,7 +23,7 @@ enum {
 
 /* ---- equal traces ---- */
 
-/* Hashes eight bytes at a time, because thousands of traces are hashed whole. */
+/* Mixes data into a hash, eight bytes at a time for speed. */
 static uint64_t mix(uint64_t h, const void *data, size_t n)
 {
     const char *p = data;
@@ -67,7 +67,7 @@ static struct {
     int dirt;  /* fills the stack before a plugin runs */
     pid_t pid; /* 0: not started */
     int to, from;
-} state; /* callbacks without arguments read it */
+} state; /* global, because the callbacks that read it have no arguments */
 static __attribute__((noinline)) void dirty_stack(void)
 {
     char used[1 << 13];
@@ -121,7 +121,7 @@ static void trace_often(const pairing *w, model *m, bool training, int n, check_
 /* ---- a second process ---- */
 
 typedef struct {
-    double loss[2]; /* evaluation, training with dropout */
+    double loss[2]; /* [0] in evaluation, [1] in training with dropout */
     uint64_t gradient;
     char message[256];
 } bits;
@@ -164,7 +164,7 @@ static int copy_file(const char *from, err *e)
     return fd;
 }
 
-/* In the child: loads the plugin again, at another address, on another day, in another folder and environment. */
+/* In the child: loads the plugin again with another address, date, folder and environment, and sends its bits. */
 static void other_life(const char *path, int to)
 {
     enum { ELSEWHERE = 3 << 20 };

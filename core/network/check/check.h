@@ -1,51 +1,50 @@
 /* check.h - the conformance check: does a plugin keep the promises of its interface?
  *
- * Every check builds something small around the plugin (whole models in double precision, a single attention,
- * a vector of parameters, the task's own examples) and measures it. A check that depends on a failed check is
- * skipped, so that one mistake gives one failure.
+ * Every check runs the plugin in a small setting (a whole model in double precision, one attention call, a vector of
+ * parameters, the task's own examples) and measures the result. A check that depends on a failed check is skipped, so
+ * that one mistake gives one failure.
  */
 #ifndef ABLATE_CHECK_H
 #define ABLATE_CHECK_H
 #include "tensor/graph/tape.h"
 #include "network/plugin/plugin.h"
 
-typedef enum { CHECK_OK, CHECK_FAIL, CHECK_NONE } check_outcome; /* CHECK_NONE: does not apply, `words` says why */
+typedef enum { CHECK_OK, CHECK_FAIL, CHECK_NONE } check_outcome; /* CHECK_NONE: does not apply, `message` says why */
 typedef struct {
     const char *name; /* the check's name */
     check_outcome outcome;
     double measured, bound; /* the largest figure measured and its limit; measured < 0: no figure */
-    char message[2048];     /* the fault and where to look; or a description of what was checked */
+    char message[2048];     /* the fault and where to look, or a description of what was checked */
     bool late;              /* the check ran out of time; it may pass on an idle machine */
 } check_result;
 
 enum { CHECK_MOST = 32 };
-/* All checks of p's kind, in order; returns how many. only: those whose names begin so, without the checks they depend
- * on; NULL: all. */
+/* Runs the checks of p's kind, in order; returns their number. only: runs those whose names begin with it, without the
+ * checks they depend on; NULL: all. */
 size_t check_plugin(const plugin *p, const char *only, check_result out[CHECK_MOST]);
 
-typedef enum { CHECK_DONE, CHECK_REFUSED, CHECK_USAGE } check_state; /* checked; no plugin; no file, or a bad setting */
+typedef enum { CHECK_DONE, CHECK_REFUSED, CHECK_USAGE } check_state; /* refused: no plugin; usage: no file or setting */
 typedef struct {
     check_state state;
     ab_kind kind;
     size_t n;
     check_result r[CHECK_MOST];
-    char name[256], path[4096], message[2048]; /* message: unless CHECK_DONE, why */
+    char name[256], path[4096], message[2048]; /* message: the reason, unless CHECK_DONE */
 } check_report;
-typedef struct {        /* where a plugin is checked */
-    const char *device; /* compares with this device, too; NULL: none */
+typedef struct {        /* how a plugin is checked */
+    const char *device; /* also compares with this device; NULL: none */
     bool no_sandbox;
 } check_room;
-/* Opens a plugin, given as for check_plugins, and checks it, both in a child process in a sandbox with limits
- * (child.c). A plugin that crashes, hangs, exits or forges its results has failed. */
+/* Opens and checks a plugin (name as for check_plugins) in a child process in a sandbox with limits (child.c). A plugin
+ * that crashes, hangs, exits or forges its results fails. */
 void check_in_sandbox(const char *name, const check_room *room, check_report *out);
-/* Runs work in a child like that and returns its code; -1 and e if it did not end by itself. */
+/* Runs work in such a child and returns its code; -1 and e if the child crashed, hung or exited. */
 int check_shut_in(int (*work)(void *self), void *self, const check_room *room, err *e);
-/* "PLUGIN.KEY=VALUE": a setting for all later checks. */
+/* Sets a parameter for all later checks. text: "PLUGIN.KEY=VALUE". */
 int check_set(const char *text, err *e);
 void check_print(const char *title, const check_result *r, size_t n, FILE *f);
 
-/* Attention is checked with every position it accepts. Limits this to the first n from now on; returns the previous
- * limit. */
+/* Limits later checks of an attention to its first n accepted positions. Returns the previous limit. */
 size_t check_pairings_at_most(size_t n);
 /* Limits the tokens of sentences in the check "sizes"; returns the previous limit. */
 int32_t check_tokens_at_most(int32_t n);

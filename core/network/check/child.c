@@ -1,5 +1,5 @@
-/* child.c - opens and checks a plugin in a child process inside a sandbox, with limits: a crash, endless loop or exit
- * is a failure of the named check, and the parent, which opens no plugin, accepts only a complete list of results. */
+/* child.c - opens and checks a plugin in a child process in a sandbox with limits. A crash, endless loop or exit is a
+ * failure of the running check. The parent opens no plugin and accepts only a complete list of results. */
 #include "base/sandbox.h"
 #include "network/check/internal.h"
 #include "tensor/device/device.h"
@@ -18,12 +18,12 @@
 
 enum {                   /* docs/plugins.md, `check --help` */
        PATIENCE = 120,   /* seconds of processor time for one check */
-       CLOCK = 3600,     /* seconds on the clock for one check: it waits for nothing */
+       CLOCK = 3600,     /* seconds on the clock for one check, which may use no processor time */
        PROCESSOR = 3600, /* seconds of processor time for all checks */
        FILES = 256,      /* open files */
        POLL = 5000       /* microseconds between looks at the child */
 };
-/* ABLATE_CHECK_SECONDS lowers it, for tests. */
+/* PATIENCE, or less with ABLATE_CHECK_SECONDS (for tests). */
 static int patience(void)
 {
     double n = environment_real("ABLATE_CHECK_SECONDS", PATIENCE);
@@ -31,12 +31,12 @@ static int patience(void)
 }
 static const rlim_t MEMORY = 16ull << 30, FILE_SIZE = 64 << 20;
 
-typedef struct { /* seen by both processes; pointers are to constants, which lie in the same place in both */
+typedef struct { /* shared by both processes; its pointers are to constants, which have the same address in both */
     check_report report;
-    uint64_t done; /* the parent's number, which the child sends at its end */
-    int code;      /* check_shut_in's result; below 0: there is no child, -errno */
+    uint64_t done; /* the parent's random number, which the child copies here when it ends properly */
+    int code;      /* check_shut_in's result; < 0: -errno of a failed fork */
     const char *check, *hook;
-    char stack[65536]; /* on_crash runs here when a plugin has used up its own */
+    char stack[65536]; /* stack for on_crash, because a plugin may have overflowed its own */
 } shared;
 
 static struct {
@@ -53,7 +53,7 @@ void check_begins(const char *name, size_t n_done)
     setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = patience()}, NULL);
 }
 
-/* In the dying process: records where the plugin was. Then the signal takes its course. */
+/* In the dying child: records which hook was running. on_crash then raises the signal again. */
 static void record_hook(void)
 {
 #define HOOK_DOC(NAME, owner, doc) doc,
@@ -69,7 +69,7 @@ static void on_crash(int signal_number)
 
 static void limit(int what, rlim_t most) { setrlimit(what, &(struct rlimit){most, most}); }
 
-/* In the child. */
+/* In the child: sets signal handlers and limits. */
 static void prepare(void)
 {
     static const int deaths[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGPROF};
@@ -81,7 +81,7 @@ static void prepare(void)
     limit(RLIMIT_CORE, 0);
     if (own.room->no_sandbox) return;
     limit(RLIMIT_CPU, PROCESSOR);
-    limit(RLIMIT_FSIZE, FILE_SIZE); /* files in memory, too */
+    limit(RLIMIT_FSIZE, FILE_SIZE); /* also files in memory */
     limit(RLIMIT_NOFILE, FILES);
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* these sanitizers and CUDA map terabytes */
     if (!on_gpu()) limit(RLIMIT_AS, MEMORY);
@@ -95,13 +95,13 @@ static int shut(err *e)
     return plugin_open_described(e);
 }
 
-/* LLVM's OpenMP (seen with version 14) ends a process in which it cannot make its shared memory, as in the sandbox. */
+/* Did LLVM's OpenMP (seen with version 14) abort because the sandbox forbids shared memory? */
 static bool openmp_shut_out(void)
 {
     return !own.room->no_sandbox && !own.page->check && dlsym(RTLD_DEFAULT, "__kmpc_fork_call");
 }
 
-/* Describes how the child ended, unless it ended by itself. */
+/* Writes the failure of a child that did not end properly. */
 static void describe(int status, bool waited, check_result *r)
 {
     const char *hook = own.page->hook ? own.page->hook : "", *in = *hook ? ", in " : "";
@@ -137,7 +137,7 @@ static void describe(int status, bool waited, check_result *r)
                  WEXITSTATUS(status), r->name, in, hook);
 }
 
-/* Runs `work` in the child. True if it ended by itself; else its status, and whether it was waited for too long. */
+/* Runs `work` in a child. Returns true if it ended properly; else its status, and waited: it was killed after CLOCK. */
 static bool run_apart(void (*work)(void *self), void *self, int *status, bool *waited)
 {
     uint64_t number = 0;

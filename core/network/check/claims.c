@@ -1,12 +1,12 @@
-/* claims.c - claims of a plugin's description: positions are relative; an attention's positions reach its outputs;
- * parameters support every value in their range. */
+/* claims.c - checks what a plugin's description claims: positions are relative; an attention's positions reach its
+ * outputs; parameters accept every value in their range. */
 #include "network/check/block.h"
 #include "network/check/internal.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The plugin's default settings, with one parameter changed (key NULL: none). NULL and e. */
+/* The plugin's default settings with one parameter changed (key NULL: none). Returns NULL and e on failure. */
 static void *settings_of(const plugin *p, const char *key, const char *value, arena *a, err *e)
 {
     settings set = {0};
@@ -68,7 +68,7 @@ void check_relative(const plugin *p, check_result *r)
 
 /* ---- positions reach an attention's outputs ---- */
 
-/* x plus numbers that depend on its last two axes. */
+/* x plus numbers that depend on the indices along its last two axes. */
 static ab_t moved(ab_ctx *c, ab_t x)
 {
     if (!x.id) return x;
@@ -115,8 +115,8 @@ static const struct {
     {AB_POS_VALUES, "AB_POS_VALUES", "ab_weighted_sum has them", {.iface.position.values = move_values}},
 };
 
-/* The attention's rows with this position (NULL: none), its learned values moved from the first ones; the caller
- * frees. NULL and e. */
+/* The attention's output rows with this position (NULL: none) and perturbed parameters; the caller frees. Returns NULL
+ * and e on failure. */
 static double *rows_with(const plugin *p, const plugin *position, uint32_t role, size_t *n, err *e)
 {
     static const int32_t length[] = {6, 4};
@@ -159,7 +159,7 @@ void check_positions(const plugin *p, check_result *r)
         free(with);
         claimed++;
     }
-    if (e.text[0]) check_none(r, "%s", e.text); /* 'build' reports faults; others are called inside of layers only */
+    if (e.text[0]) check_none(r, "%s", e.text); /* 'build' reports faults; other plugins run only inside a layer */
     check_note(r, "%zu kinds of positions change its outputs", claimed);
     free(none);
 }

@@ -10,7 +10,7 @@ const int64_t coordinate_steps[COORDINATE_STEPS] = {0, 1, 2, 5};
 
 enum { VOCAB = 64, SENTENCES = 8, TOKENS = 16, D_K = 16 };
 
-/* Makes random tokens: in a few updates a model learns their frequencies and memorises examples. */
+/* Makes random tokens. A model learns their frequencies and memorises examples in a few updates. */
 static void make_batch(batch *b, int32_t *memory)
 {
     enum { ROWS = SENTENCES * TOKENS };
@@ -38,7 +38,7 @@ static void make_batch(batch *b, int32_t *memory)
 
 typedef struct {
     char name[48];
-    float *at; /* [n], before any update */
+    float *at; /* [n], values before any update */
     size_t n;
 } before;
 
@@ -47,7 +47,7 @@ typedef struct {
     size_t n;
 } first_values;
 
-/* The size of a kept value and of its change since step 0. */
+/* Measures the size of a kept value and of its change since step 0. */
 static int measure(const ab_ctx *c, const char *kept, before *b, int step, double *size, double *changed, err *e)
 {
     ab_t x = tape_find(c, kept);

@@ -1,6 +1,5 @@
-/* coordinates.h - the coordinate check of muP (Yang et al. 2022, appendix D.1): how large a model's numbers are, over
- * its width, after a few updates with one learning rate. With a correct parametrisation they do not depend on the
- * width. */
+/* coordinates.h - the coordinate check of muP (Yang et al. 2022, appendix D.1): how the size of activations grows with
+ * the width after a few updates at one learning rate. With a correct parametrisation it does not. */
 #ifndef ABLATE_COORDINATES_H
 #define ABLATE_COORDINATES_H
 #include "network/settings/config.h"

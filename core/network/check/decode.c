@@ -7,7 +7,7 @@
 
 enum { SOURCES = 3, BEAM = 2, HYPOTHESES = SOURCES * BEAM, LENGTH_OF_TARGETS = 18 };
 
-/* Hypothesis 2 b + h has source b; every one has its own target of one length. */
+/* Source b has the hypotheses 2 b and 2 b + 1. Every hypothesis has its own target; all targets have one length. */
 static void two_targets_each(sentences *s)
 {
     static const int32_t source[SOURCES] = {6, 2, 9};
@@ -21,7 +21,7 @@ static void two_targets_each(sentences *s)
     }
 }
 
-/* The sources as pairs; the block is the caller's (free). */
+/* The sources as pairs. The caller frees .block. */
 static pairs sources(const sentences *s)
 {
     int64_t *at = xcalloc(SOURCES + 1 + SOURCES * MOST_TOKENS, sizeof *at);
@@ -33,8 +33,8 @@ static pairs sources(const sentences *s)
     return (pairs){.n = SOURCES, .src = ids, .src_at = at, .block = at};
 }
 
-/* holder[r]: the hypothesis in row r. After odd steps the two hypotheses of every sentence change places, after every
- * third step only those of the second sentence. */
+/* holder[r]: the hypothesis in row r. After odd steps the two hypotheses of every sentence swap rows; after every third
+ * step only those of the second sentence. */
 static void change_places(int t, int32_t holder[HYPOTHESES], int32_t parents[HYPOTHESES])
 {
     for (int r = 0; r < HYPOTHESES; r++) parents[r] = r;

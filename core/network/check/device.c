@@ -31,7 +31,7 @@ const backend *check_the_devices_cpu(void)
 
 static void compare(const pairing *w, bool generic, check_result *r)
 {
-    /* dropout's places depend on fusion */
+    /* which elements dropout drops depends on fusion */
     model_kind here = {.compute = F32, .dropout = 0.2, .generic = generic}, there = here;
     pass_outcome a = {0}, b = {0};
     here.on = check_the_devices_cpu();
@@ -62,7 +62,7 @@ void check_device(const plugin *p, check_result *r)
 
 /* ---- updates ---- */
 
-/* Three updates of a small model with made-up gradients; its values, for the caller to free. */
+/* Runs three updates of a small model with made-up gradients. Returns its parameters; the caller frees. */
 static float *update(const plugin *p, const backend *on, size_t *n, check_result *r)
 {
     settings set = {0};

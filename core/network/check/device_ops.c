@@ -7,7 +7,7 @@
 
 enum { STATES = 64, BEAM = 2, CAPACITY = 8, STEPS = 3 };
 
-typedef struct { /* one tape on both sides, every value kept */
+typedef struct { /* a tape on both sides; every value is kept */
     const pairing *w;
     const char *what;
     ab_ctx *cpu, *device;
@@ -98,12 +98,12 @@ static int one_call(lockstep *l, int32_t i, const run_options *o, err *e)
     l->seen[v->op] = true;
     int bad = 0;
     for (int k = 0; k < v->n_out && !bad && v->op != OP_STATE_WRITE; k++) bad = compare_value(l, i, i + k, e);
-    for (int k = 0; k < v->n_in && !bad; k++) /* in-place operations write there */
+    for (int k = 0; k < v->n_in && !bad; k++) /* in-place operations overwrite this input */
         if (l->cpu->v[v->in[k]].op == OP_STATE) bad = compare_value(l, i, v->in[k], e);
     return bad;
 }
 
-/* Runs the device first: that sets the step, which determines dropout's bits. */
+/* Runs the device first, because its run sets the step, which determines dropout's bits. */
 static int run_both(lockstep *l, const run_options *o, err *e)
 {
     if (l->cpu->n != l->device->n)
@@ -155,7 +155,7 @@ static void *new_state(void *self, const char *name, size_t bytes)
     return s->at[s->n++];
 }
 
-/* Two sentences of 3 and 4 rows with two hypotheses each, which change places after every step. */
+/* Sets the inputs: two sentences of 3 and 4 rows, each with two hypotheses that swap after every step. */
 static void step_inputs(ab_ctx *c, int32_t t)
 {
     enum { ROWS = 2 * BEAM };

@@ -57,7 +57,7 @@ static int other_gethostname(char *to, size_t n)
     return 0;
 }
 
-/* No file is there, or in the environment of every variable "1" every file, with nothing in it. */
+/* The path to open instead of `path`: one without a file, or in environment 2 an empty file. */
 static const char *other_path(const char *path)
 {
     return shown.environment == 0 ? path : shown.environment == 2 ? "/dev/null" : "/dev/null/none";
@@ -99,7 +99,7 @@ static bool replace(char *place, const char *name)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     for (size_t i = 0; i < LENGTH(functions); i++) {
         if (!same(functions[i].name, name)) continue;
-        char *first = place - (uintptr_t)place % page; /* read-only after loading */
+        char *first = place - (uintptr_t)place % page; /* this page is read-only after loading */
         if (mprotect(first, page, PROT_READ | PROT_WRITE)) return false;
         memcpy(place, &functions[i].stand_in, sizeof functions[i].stand_in);
         return true;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __SANITIZE_ADDRESS__ /* the sanitizer has an allocator of its own */
+#ifdef __SANITIZE_ADDRESS__ /* this sanitizer replaces the allocator */
 size_t __sanitizer_get_current_allocated_bytes(void);
 size_t check_memory_in_use(void) { return __sanitizer_get_current_allocated_bytes(); }
 #else
@@ -14,7 +14,7 @@ size_t check_memory_in_use(void)
 #if __GLIBC_PREREQ(2, 33)
     struct mallinfo2 m = mallinfo2();
     return m.uordblks + m.hblkhd;
-#else /* modulo 2^32: callers look at differences */
+#else /* modulo 2^32: callers use differences only */
     struct mallinfo m = mallinfo();
     return (unsigned)m.uordblks + (unsigned)m.hblkhd;
 #endif
@@ -34,7 +34,7 @@ static void fill_places(pairing *w, const plugin *attention, const plugin *usual
     snprintf(w->name, sizeof w->name, "%s with %s", attention->desc.name, position->desc.name);
 }
 
-/* A plugin of another kind among the usual others; blocks also without a feed-forward. */
+/* Pairs a plugin that is no attention or position with the usual others; a block also without a feed-forward. */
 static size_t fill_parts(pairing w[2], const plugin *p, const plugin *usual, const plugin *position)
 {
     fill_places(&w[0], usual, usual, position);
@@ -114,8 +114,8 @@ int32_t check_token(uint64_t place, uint64_t i)
     return VOCAB_SPECIALS + (int32_t)((check_hashed(place, i) + 1) / 2 * (CHECK_VOCAB - VOCAB_SPECIALS));
 }
 
-/* The first values, but no bias at zero and no gain at one, all of them numbers of fp32. Buffers stay: what they may be
- * only their plugin knows. */
+/* Perturbs biases and gains, multiplies all values by `spread` and rounds them to fp32. Buffers stay, because only the
+ * plugin knows their valid values. */
 static void stir(params *s, double spread)
 {
     err e = {0};
@@ -146,7 +146,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
     const char *const pairs[][2] = {{"attention_encoder", w->attention[ROLE_ENCODER]},
                                     {"attention_decoder", w->attention[ROLE_DECODER]},
                                     {"attention_cross", w->attention[ROLE_CROSS]},
-                                    AB_MODEL_KINDS(KIND) /* the kinds by name */
+                                    AB_MODEL_KINDS(KIND) /* the paths or names by kind */
                                     {"layers_encoder", layers ? layers : "1"},
                                     {"layers_decoder", layers ? layers : "2"},
                                     {"d_model", k->width ? arena_printf(&a, "%d", k->width) : "12"},
@@ -278,7 +278,7 @@ int pass_run(pass *p, uint64_t seed, err *e)
 double pass_row(const pass *p, int64_t row)
 {
     const node *v = &p->c->v[tape_find(p->c, "losses").id];
-    double loss; /* room for a number of either type */
+    double loss; /* large enough for a number of either type */
     err e = {0};
     const char *at = (const char *)v->data + (size_t)(2 * row) * dtype_size(v->type);
     return backend_read(p->c->backend, &loss, at, dtype_size(v->type), &e) ? NAN : number_at(&loss, v->type, 0);

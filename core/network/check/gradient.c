@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ELEMENTS = 3 }; /* elements checked one by one per tensor, besides one direction through all of it */
+enum { ELEMENTS = 3 }; /* elements checked per tensor, besides one random direction */
 
 typedef struct {
     model *m;
@@ -12,10 +12,10 @@ typedef struct {
     uint64_t seed; /* seed of its dropout */
     const double *grad;
     err e;
-    int tried, jumped; /* tried: elements; jumped: those that disagree, for a plugin that may jump */
+    int tried, jumped; /* elements tried; jumped: those that disagree, if the plugin may jump */
 } probe;
 
-/* The loss with parameter p moved by `by`: along element j, or (j < 0) along a direction of signs of length 1. */
+/* The loss with parameter p moved by `by`: along element j, or (j < 0) along a unit vector of random signs. */
 static double loss_at(probe *q, const param *p, int64_t j, double by)
 {
     double *v = (double *)q->m->params.value + p->at;
@@ -43,7 +43,7 @@ static double claimed(const probe *q, const param *p, int64_t j)
     return sum / sqrt((double)p->count);
 }
 
-/* The relative error. If a step crosses a ReLU's kink, other step widths are tried. */
+/* The smallest relative error over a few step widths, because a step may cross a ReLU's kink. */
 static double error_of(probe *q, const param *p, int64_t j, double bound, double *difference)
 {
     static const double widths[] = {1e-5, 1e-4, 2e-6, 3e-5, 4e-7};
@@ -84,7 +84,7 @@ static void compare_tensor(probe *q, const param *p, const pairing *w, check_res
     }
 }
 
-/* A gradient that is not the derivative: finite, and somewhere not 0. */
+/* A surrogate gradient, which is not the derivative, must be finite and not all 0. */
 static void check_surrogate(const model *m, const double *grad, const pairing *w, check_result *r)
 {
     double size = 0;

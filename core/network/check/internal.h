@@ -14,7 +14,7 @@ void check_note(check_result *r, const char *fmt, ...)
     PRINTF_LIKE(2, 3); /* describes the check; ignored after a failure */
 /* Keeps the largest figure; true if it exceeds the bound (or is NaN). */
 bool check_beyond(check_result *r, double figure);
-/* The larger of both, and NaN if one is, which fmax leaves out. */
+/* The larger of both; NaN if either is NaN, unlike fmax. */
 double check_larger(double a, double b);
 
 size_t check_memory_in_use(void); /* bytes currently allocated */
@@ -22,19 +22,19 @@ size_t check_memory_in_use(void); /* bytes currently allocated */
 /* ---- settings (settings.c) ---- */
 
 void check_add_settings(settings *s, arena *a);  /* adds the settings of -s and of check_try */
-int check_settings_fit(const plugin *p, err *e); /* -1 if a setting of -s is not a parameter of this plugin */
+int check_settings_fit(const plugin *p, err *e); /* -1 if a setting of -s names no parameter of this plugin */
 void check_try(const plugin *p, const char *name, const char *value); /* for later checks; name NULL: none */
-void check_begins(const char *name, size_t n_done);                   /* child.c: names the check in a crash report */
+void check_begins(const char *name, size_t n_done);                   /* the name for a crash report (child.c) */
 
 const plugin *check_find(const char *name, err *e); /* "attention/dot", "dot", a path */
-/* Are these the results of all checks of this kind (of the first ones), as check_plugin makes them? */
+/* Is r the complete list of results of check_plugin for this kind? Unless `all`, its first n. */
 bool check_is_whole(ab_kind kind, const check_result *r, size_t n, bool all);
-/* Forks the process that check_process compares with, before a sandbox forbids that; it enters by `shut`. */
+/* Forks check_process's second process before a sandbox forbids forks. It calls `shut` first. */
 void check_second_start(int (*shut)(err *e));
 
 /* ---- a plugin among others ---- */
 
-/* Kinds traced into a model: those that own hooks other than an optimizer's update. */
+/* Kinds traced into a model: all that own a hook, except optimizers. */
 #define KIND_BIT_(NAME, owner, doc) | 1u << AB_##owner
 enum { CHECK_TRACED = (0 AB_HOOKS(KIND_BIT_)) & ~(1u << AB_NO_KIND | 1u << AB_OPTIMIZER) };
 #undef KIND_BIT_
@@ -48,9 +48,9 @@ typedef struct { /* the plugins of a model: paths or names; NULL: the default */
     uint32_t claims;         /* claims of the checked plugin */
     char name[96];           /* "dot with alibi": for messages */
 } pairing;
-/* Pairs an attention with every loaded position that it supports (scaled_dot fills roles that it cannot take), a
- * position with scaled_dot, other parts of a layer with scaled_dot and sinusoid. Sets r if there is nothing to pair it
- * with. The caller frees the array, also after 0. */
+/* Pairs an attention with every loaded position that it supports (scaled_dot takes the roles that it lacks), a position
+ * with scaled_dot, another kind with scaled_dot and sinusoid. Sets r if there is no partner. The caller frees the
+ * array, also after 0. */
 size_t check_pairings(const plugin *p, pairing **out, check_result *r);
 bool check_first_pairing(const plugin *p, pairing *one, check_result *r); /* false and r: there is none */
 typedef void pairing_check(const pairing *w, check_result *r);
@@ -67,9 +67,9 @@ typedef struct {
     double spread;     /* factor on the learned values; 0: 1 */
     const backend *on; /* NULL: the CPU */
 } model_kind;
-/* A small model with values exact in fp32, the same for every kind. */
+/* Opens a small model. Its values are exact in fp32, so models of every type have equal ones. */
 int check_model_open(model *m, const pairing *w, const model_kind *k, err *e);
-/* A number in [-1, 1), and a token: each depends only on place and i. */
+/* A pseudo-random number in [-1, 1), and a token, determined by `place` and i. */
 double check_hashed(uint64_t place, uint64_t i);
 int32_t check_token(uint64_t place, uint64_t i);
 
@@ -82,7 +82,7 @@ typedef struct {       /* loss and gradient of one pass over the four sentences 
 } pass_outcome;
 bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
 /* The larger of the relative differences of losses and of gradients (norm of the difference over the norm). If the
- * plugin may jump (AB_DISCONTINUOUS): the difference that three quarters of the rows stay below. */
+ * plugin may jump (AB_DISCONTINUOUS): the third quartile of the rows' relative differences. */
 double check_distance(const pairing *w, const pass_outcome *a, const pass_outcome *b);
 
 /* ---- sentences and batches ---- */
@@ -95,27 +95,26 @@ typedef struct {
 } sentences;
 void check_sentences(sentences *s); /* four of different lengths */
 bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
-void check_change_from(sentences *s, int32_t first); /* other target tokens from this number on */
+void check_change_from(sentences *s, int32_t first); /* replaces target tokens from index `first` on */
 void check_one(const sentences *from, int64_t i, sentences *to);
 
 typedef struct {
     int32_t src[MOST_ROWS], src_pos[MOST_ROWS], src_off[MOST_SENTENCES + 1];
     int32_t in[MOST_ROWS], out[MOST_ROWS], pos[MOST_ROWS], off[MOST_SENTENCES + 1];
     model_batch b;
-    int64_t real_rows; /* target rows without dummies */
+    int64_t real_rows; /* target rows without padding rows */
 } packed;
 typedef struct {
     model *m;
     ab_ctx *c;
     packed p;
 } pass;
-/* Traces, plans and fills a loss tape: pass_trace, then pass_plan (nodes to keep must be marked between the two).
- * more_rows: dummy rows after the last sentence; more_time: by how much the padded time axis exceeds the longest
- * sentence. */
+/* Traces, plans and fills a loss tape: pass_trace, then pass_plan (mark nodes to keep between the two). more_rows:
+ * padding rows after the last sentence. more_time: padding of the time axis beyond the longest sentence. */
 int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time, err *e);
 int pass_trace(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time, err *e);
 int pass_plan(pass *p, err *e);
-void pass_fill(pass *p, const sentences *s); /* sentences of the same lengths, for the next run */
+void pass_fill(pass *p, const sentences *s); /* for the next run; sentences must have the same lengths */
 void pass_close(pass *p);
 int pass_run(pass *p, uint64_t seed, err *e);
 double pass_loss(const pass *p);             /* sum of the smoothed losses and, in training, of the plugins' losses */
@@ -124,33 +123,33 @@ double pass_row(const pass *p, int64_t row); /* smoothed loss of one target row 
 /* Checks a schedule's rates over several run lengths: finite, >= 0 and not all 0. Returns 0, or -1 and e. */
 int check_some_rates(const plugin *p, const void *cfg, err *e);
 
-/* Hashes what each of the first n nodes computes. */
+/* Hashes the operation, inputs and attributes of each of the first n nodes. */
 void check_hash_tape(const ab_ctx *c, uint64_t *out, int32_t n);
 /* Traces an optimizer's update with these settings. Returns 0, or -1 and e. */
 int check_trace_update(const plugin *p, const void *cfg, err *e);
 
 /* ---- a plugin in disguise (disguise.c) ---- */
 
-/* From now on the plugin sees the disguise set by check_disguise_as; returns the number of replaced functions. */
+/* Shows the plugin the disguise of check_disguise_as from now on. Returns the number of replaced functions. */
 size_t check_disguise(const plugin *p);
-/* Sets the disguise: the date moved by `seconds`; variables: 0 the real environment, 1 empty, 2 all "1", 3 all "no". */
+/* Sets the disguise: shifts the date by `seconds`; variables: 0 the real ones, 1 none, 2 all "1", 3 all "no". */
 void check_disguise_as(int64_t seconds, int variables);
 
 /* ---- the checks ---- */
 
-/* How later checks of this process run; set by check_set, check_try, check_use_device and the two ..._at_most. */
+/* Options of later checks in this process, set by check_set, check_try, check_use_device and check_..._at_most. */
 typedef struct {
     size_t most_pairings;
     int32_t most_tokens;
-    settings given; /* the settings of -s; live as long as the program */
+    settings given; /* the settings of -s; never freed */
     arena memory;
-    setting tried; /* the value that is tried; key NULL: none */
+    setting tried; /* the value being tried; key NULL: none */
     const backend *device;
-    backend composing; /* the device without fused embedding: its tapes are the CPU's */
+    backend composing; /* the device without fused embedding, so that it has the CPU's tapes */
     backend cpu;       /* the CPU without what the device lacks */
 } check_setup;
 extern check_setup check_given;         /* settings.c */
-bool check_has_device(check_result *r); /* false: r says that the check does not apply */
+bool check_has_device(check_result *r); /* false: r says why the check does not apply */
 const backend *
 check_the_composing_device(void);           /* the device with layers composed of other operations, as on the CPU */
 const backend *check_the_devices_cpu(void); /* the CPU with the device's fusions, so that both have equal tapes */

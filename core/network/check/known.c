@@ -1,4 +1,4 @@
-/* known.c - records by sha256 which plugins have been checked, so that each is checked once, before its first
+/* known.c - records by sha256 which plugins have been checked, so that each is checked only once, before its first
  * training. */
 #include "network/check/known.h"
 #include "network/check/check.h"
@@ -16,7 +16,7 @@ bool check_known(const char *folder, const char *hash, str *message)
     bool found = false;
     str_clear(message);
     if (file_exists(path)) file_lines(path, &text, &lines, &n, &none);
-    for (size_t i = 0; i < n; i++) { /* "HASH VERSION words", the last one counts */
+    for (size_t i = 0; i < n; i++) { /* lines "HASH VERSION message"; the last one counts */
         char *version = strchr(lines[i], '\t'), *rest = version ? strchr(version + 1, '\t') : NULL;
         if (!rest) continue;
         *version++ = *rest++ = 0;
@@ -33,7 +33,7 @@ bool check_known(const char *folder, const char *hash, str *message)
 
 static void remember(const char *folder, const char *hash, const char *message)
 {
-    err ignored = {0}; /* if writing fails, it is checked again next time */
+    err ignored = {0}; /* if writing fails, the plugin is checked again next time */
     char *path = file_in(folder);
     FILE *f = make_folders(folder, &ignored) ? NULL : fopen(path, "a");
     if (f) {
@@ -62,7 +62,7 @@ void check_once(const plugin *p, const char *folder, bool talk)
         str_addf(&message, "load: %s", c->message);
     else if (failed)
         str_addf(&message, "%s: %s", c->r[first].name, c->r[first].message);
-    if (!late) remember(folder, p->sha256, str_text(&message)); /* a check that ran out of time runs again */
+    if (!late) remember(folder, p->sha256, str_text(&message)); /* a check that ran out of time is run again */
     free(c);
     const char *kind = plugin_kind_name(p->desc.kind);
     if (talk && failed)

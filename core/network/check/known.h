@@ -4,8 +4,8 @@
 #define ABLATE_CHECK_KNOWN_H
 #include "network/plugin/plugin.h"
 
-/* Has this plugin been checked (FOLDER/checked.tsv)? words: message of the first failed check; empty: all passed. */
+/* Is this plugin in FOLDER/checked.tsv? message: that of the first failed check; empty: all passed. */
 bool check_known(const char *folder, const char *hash, str *message);
-/* Checks p, unless it was checked before or belongs to the program. */
+/* Checks p, unless it was checked before or is a shipped plugin. */
 void check_once(const plugin *p, const char *folder, bool talk);
 #endif

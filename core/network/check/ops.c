@@ -1,5 +1,5 @@
-/* ops.c - checks a plugin's own operations (ops.h), also on larger numbers: the kernel against the reference, the
- * memory that it writes, equal bits at every call; grad against finite differences of the reference. */
+/* ops.c - checks a plugin's own operations (ops.h): kernel against reference, also on larger numbers; writes outside
+ * its output; equal bits at every call; grad against finite differences of the reference. */
 #include "network/check/ops.h"
 #include "base/vmath.h"
 #include <math.h>
@@ -8,7 +8,7 @@
 
 enum { ZONE = 1 << 14, CALLS = 4000, DAY = 86400 };
 
-/* ---- memory with zones around it ---- */
+/* ---- memory with guard zones ---- */
 
 typedef struct {
     unsigned char *block, *data, *before; /* before: a copy of an input's data */
@@ -28,8 +28,7 @@ static void zoned_free(zoned *z)
     free(z->block);
     free(z->before);
 }
-/* The first byte outside of the data that is not `zone` any more, counted from its end (from its beginning: < 0); 0:
- * none. */
+/* The first overwritten byte of the guard zones: > 0 counted from the data's end, < 0 from its beginning; 0: none. */
 static int64_t trespass(const zoned *z, int zone)
 {
     const unsigned char *end = z->block + z->bytes + 2 * ZONE + 64;
@@ -47,7 +46,7 @@ static void store_number(void *v, dtype type, size_t i, double x)
     if (type == BF16) ((bf16 *)v)[i] = to_bf16((float)x);
 }
 
-/* Values of input k: as recorded, or numbers up to `size`. */
+/* Element i of input k: as recorded (size 0), or a pseudo-random number in [-size, size). */
 static double input_at(const sample *s, int k, double size, size_t i)
 {
     return size > 0 ? size * check_hashed(501 + (uint64_t)k, i) : ((const double *)s->data[k])[i];
@@ -60,7 +59,7 @@ static void fill_input(const sample *s, int k, double size, dtype type, void *to
     for (size_t i = 0; i < n && !sample_has_ids(s, k); i++) store_number(to, type, i, input_at(s, k, size, i));
 }
 
-/* ---- a tape of the operation alone ---- */
+/* ---- a tape with only this operation ---- */
 
 typedef struct {
     params none;
@@ -75,7 +74,7 @@ static bool has_params(const ab_ctx *c)
     return false;
 }
 
-/* Traces the reference, or (call) the operation with its kernel. types: the inputs' types; NULL: all have `type`.
+/* Traces the reference, or with `call` the operation with its kernel. types: the inputs' types; NULL: all have `type`.
  * Inputs of ids are I32. */
 static int trace_op(op_tape *t, const sample *s, dtype type, const dtype *types, bool call, err *e)
 {
@@ -172,7 +171,7 @@ static bool keeps_to_output(const sample *s, const kernel_call *k, check_result 
     return r->outcome != CHECK_FAIL;
 }
 
-/* One kernel call against the reference on the same numbers; `size` as for input_at. False: the kernel declined. */
+/* Compares one kernel call with the reference on equal numbers; `size` as for input_at. False: the kernel declined. */
 static bool compare_kernel(const sample *s, dtype type, const dtype *types, double size, double allowed,
                            check_result *r)
 {
@@ -216,7 +215,7 @@ static bool compare_kernel(const sample *s, dtype type, const dtype *types, doub
     return done;
 }
 
-/* Checks for equal bits at every call, on any day, and for leaked memory. */
+/* Checks that every call, on any date, gives equal bits and leaks no memory. */
 static void call_often(const sample *s, check_result *r)
 {
     op_tape t;
@@ -304,7 +303,7 @@ static double difference(op_tape *reference, const sample *s, int k, size_t j, d
     return (high - low) / (2 * h);
 }
 
-/* The gradient of sum(y * weights), by the operation's own rule, of every input that has one. */
+/* Traces the gradient of sum(y * weights) by the operation's grad, for every input that has one. */
 static int trace_gradient(op_tape *t, const sample *s, err *e)
 {
     if (trace_op(t, s, F64, NULL, true, e)) return -1;
@@ -323,7 +322,7 @@ static int trace_gradient(op_tape *t, const sample *s, err *e)
     return bad ? fail(e, "%s", c->error.text) : run_op(t, s, 0, e);
 }
 
-/* If a step crosses a kink, other widths are tried. */
+/* The smallest relative error over a few step widths, because a step may cross a kink. */
 static double error_of(op_tape *reference, const sample *s, int k, size_t j, double claimed, double *d, err *e)
 {
     static const double widths[] = {1e-5, 1e-4, 2e-6, 4e-7};

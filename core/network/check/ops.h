@@ -1,11 +1,11 @@
-/* ops.h - uses of a plugin's own operations, found in models of several sizes (ops_samples.c), for ops.c. */
+/* ops.h - calls of a plugin's own operations, recorded in models of several sizes (ops_samples.c) for ops.c. */
 #ifndef ABLATE_CHECK_OPS_H
 #define ABLATE_CHECK_OPS_H
 #include "network/check/internal.h"
 
 enum { MOST_SAMPLES = 12 };
 
-typedef struct { /* one use of an operation in a model */
+typedef struct { /* one recorded call of an operation */
     ab_op op;
     const ab_op *is; /* the plugin's own description */
     void *attr;
@@ -23,6 +23,6 @@ typedef struct {
 static inline bool sample_has_ids(const sample *s, int k) { return s->type[k] == I32; }
 static inline size_t elements_of(const int64_t d[4]) { return (size_t)(d[0] * d[1] * d[2] * d[3]); }
 
-/* Uses in models around the plugin; false and a note in r if none can be run. The caller frees the memory. */
+/* Records calls in models around the plugin; the caller frees. Returns false, and sets r, if no model runs. */
 bool check_find_samples(const plugin *p, samples *all, check_result *r);
 #endif

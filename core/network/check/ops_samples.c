@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OF_ONE = 6 }; /* samples of one operation */
+enum { OF_ONE = 6 }; /* most samples of one operation */
 
 /* ---- finding uses ---- */
 
@@ -39,7 +39,7 @@ static void take(samples *all, const ab_ctx *c, const op_use *k)
 {
     sample *s = &all->at[all->n++];
     *s = (sample){.op = *k->op, .is = k->op};
-    if (!s->op.cpu) s->op.cpu = declines; /* the reference runs, and `grad` differentiates */
+    if (!s->op.cpu) s->op.cpu = declines; /* then the reference runs, and `grad` differentiates */
     if (k->attr) s->attr = memcpy(arena_alloc(&all->memory, k->attr_size), k->attr, k->attr_size);
     for (int i = 0; i < s->op.n_in; i++) {
         const node *v = &c->v[k->in[i].id];
@@ -69,7 +69,7 @@ static void sample_types(sample *s, const pairing *w, const sentences *text, int
     model_free(&m);
 }
 
-/* Runs references instead of the kernels, which are not trusted yet. */
+/* Runs the references, because the kernels are not trusted yet. */
 static int run_without_kernels(pass *p, err *e)
 {
     for (int32_t i = 1; i < p->c->n; i++) {
@@ -82,7 +82,7 @@ static int run_without_kernels(pass *p, err *e)
     return pass_plan(p, e) ? -1 : pass_run(p, 1, e);
 }
 
-/* Adds samples from one model; none if it cannot be built or run, which 'build' reports. */
+/* Adds the calls of one model. Returns false if it cannot be built or run, which 'build' reports. */
 static bool sample_from(samples *all, const pairing *w, const sentences *text)
 {
     model m;
@@ -107,7 +107,7 @@ static bool sample_from(samples *all, const pairing *w, const sentences *text)
     return !bad;
 }
 
-/* Samples three batches (small, one token, long); each further partner adds new shapes only. */
+/* Samples three batches: small with every partner; one token and long with the first only. */
 bool check_find_samples(const plugin *p, samples *all, check_result *r)
 {
     bool good = true;
@@ -121,7 +121,7 @@ bool check_find_samples(const plugin *p, samples *all, check_result *r)
             if (size == 1) s->n = 1, s->src_n[0] = s->tgt_n[0] = 1;
             if (size > 1) s->n = 1, s->src_n[0] = 31, s->tgt_n[0] = size == 2 ? 129 : 400;
             good = sample_from(all, &partners[i], s);
-            if (!size && !all->n && i + 1 == n) size = 3; /* the plugin has no operations of its own */
+            if (!size && !all->n && i + 1 == n) size = 3; /* no operations of its own: skip the other sizes */
         }
     free(s);
     free(partners);

@@ -1,12 +1,12 @@
-/* optim.c - an optimizer's update: in tiles and as a whole, element by element, each parameter separately, at zero, on
- * a quadratic, after a restart. */
+/* optim.c - checks an optimizer's update: in tiles and as a whole, element by element, each parameter alone, at zero,
+ * on a quadratic, after a restart. */
 #include "network/check/optim_bench.h"
 #include "network/model/groups.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY = 2 * 4096 + 48 }; /* no multiple of the tile, but of PARAM_ALIGN */
+enum { MANY = 2 * 4096 + 48 }; /* not a multiple of the tile, but of PARAM_ALIGN */
 
 /* ---- tiles ---- */
 
@@ -21,7 +21,7 @@ static void *find_sum(void *self, const char *name, size_t bytes)
     return (double *)optim_sums(((optim_bench *)self)->o) + (name[strlen("measured")] - '0');
 }
 
-/* The values assigned to each place are kept and read; nothing is overwritten while the tape runs. */
+/* Traces the update. Assigned values are kept under names of their own, so a run overwrites nothing. */
 static int whole_open(whole *t, optim_bench *b, err *e)
 {
     const ab_optimizer_plugin *rule = &b->m.optimizer->iface.optimizer;
@@ -40,7 +40,7 @@ static int whole_open(whole *t, optim_bench *b, err *e)
     for (int32_t i = 1; i < end; i++) {
         if (c->v[i].op != OP_ASSIGN) continue;
         c->v[i].live = false;
-        ab_t value = t_reshape(c, (ab_t){c->v[i].i.ASSIGN.value}, c->v[i].dim); /* a name of its own, whatever it is */
+        ab_t value = t_reshape(c, (ab_t){c->v[i].i.ASSIGN.value}, c->v[i].dim); /* a new node, which can get a name */
         int32_t to = c->v[i].i.ASSIGN.to;
         t_keep(c, value, arena_printf(&c->memory, "new of %d", (int)to));
         if (to == t->p.id) t->new_p = value;
@@ -59,7 +59,7 @@ static void store(ab_ctx *c, ab_t x, const double *v)
     if (n->data) memcpy(n->data, v, (size_t)node_count(n) * sizeof *v);
 }
 
-/* One update of p and slots by the whole tape, with the sums over all parameters that the last one by tiles had. */
+/* One update of p and slots on the whole tape, with the sums over all parameters of the last update in tiles. */
 static int whole_step(whole *t, double *p, const double *g, double *const *slot, uint32_t n_slots, double lr,
                       double step, err *e)
 {
@@ -127,7 +127,7 @@ void check_elementwise(const plugin *p, check_result *r)
     optim_bench b;
     err e = {0};
     if (!optim_bench_open(&b, p, MANY, F64, NULL, &e)) {
-        /* equal values and gradients in some places, others around them: those places must stay equal */
+        /* elements with equal values and gradients, between others that differ, must stay equal */
         for (size_t i = 0; i < MANY; i += 97) optim_values(&b)[i] = 0.25;
         for (int64_t step = 1; step <= OPTIM_STEPS && !e.text[0]; step++) {
             optim_some_gradient(optim_gradient(&b), MANY, step);
@@ -146,9 +146,9 @@ void check_elementwise(const plugin *p, check_result *r)
     optim_bench_close(&b);
 }
 
-/* ---- each parameter by itself ---- */
+/* ---- each parameter alone ---- */
 
-/* A few steps, or enough to include two refreshes, but at most MOST. */
+/* OPTIM_STEPS, or enough steps for two refreshes, but at most MOST. */
 static int64_t last_step(const optim_bench *b)
 {
     enum { MOST = 200 };
@@ -157,7 +157,7 @@ static int64_t last_step(const optim_bench *b)
     return n < OPTIM_STEPS ? OPTIM_STEPS : n < MOST ? n : MOST;
 }
 
-/* Checks that a parameter alone in a model gets equal values. */
+/* Checks that a parameter alone in a model gets the same values as among others. */
 static void compare_alone(const optim_bench *all, const plugin *p, size_t k, const double *first, check_result *r)
 {
     const param *q = &all->m.params.p[k];
@@ -212,9 +212,9 @@ void check_apart(const plugin *p, check_result *r)
     optim_bench_close(&b);
 }
 
-/* ---- nothing to go by ---- */
+/* ---- values and gradients of 0 ---- */
 
-/* Values and gradients of 0 stay finite in fp32: biases and words that no batch contains have them. */
+/* Values and gradients of 0 must stay finite in fp32: biases begin at 0, and words that no batch contains have them. */
 void check_zero(const plugin *p, check_result *r)
 {
     optim_bench b;
@@ -245,7 +245,7 @@ static double quadratic(const optim_bench *b, double *grad)
     return sum;
 }
 
-/* The share of the loss left after 400 steps with a rate that falls to zero. */
+/* The fraction of the loss left after 400 steps with a rate that falls to zero. */
 static double left_over(const plugin *p, double lr, err *e)
 {
     enum { UPDATES = 400 };

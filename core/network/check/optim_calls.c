@@ -1,9 +1,9 @@
-/* optim_calls.c - an optimizer after thousands of calls: the same graph, and the same updates by its kernels. */
+/* optim_calls.c - checks that an optimizer builds equal graphs and computes equal updates after thousands of calls. */
 #include "network/check/optim_bench.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { OFTEN = 4000, SETTLED = 100, KEPT = 16 /* bytes a call that may stay */ };
+enum { OFTEN = 4000, SETTLED = 100, KEPT = 16 /* bytes per call that count as growth */ };
 
 static uint64_t traced(const optimizer *o, bool *kernels)
 {
@@ -27,7 +27,7 @@ static void check_kept(size_t settled, size_t used, int n, const char *what, che
                    what, (double)(used - settled) / n);
 }
 
-/* Checks that thousands of calls, each as on another day and in several environments, build equal graphs. */
+/* Checks that thousands of calls, under other dates and environments, build equal graphs. */
 static void trace_often(optim_bench *b, bool *kernels, check_result *r)
 {
     enum { DAY = 86400 };
@@ -58,8 +58,8 @@ static void trace_often(optim_bench *b, bool *kernels, check_result *r)
         check_kept(settled, check_memory_in_use(), opened - SETTLED, "traces of all parameters", r);
 }
 
-/* Thousands of updates, then the first ones again, from the first values: the same bits. Only a plugin's kernels can
- * keep something between updates, but in slots. */
+/* Checks that the first updates, repeated from the initial values after thousands of others, give equal bits. Only a
+ * plugin's kernels can keep state outside of slots. */
 static void update_often(optim_bench *b, check_result *r)
 {
     size_t bytes = params_bytes(&b->m.params, 0, F64), settled = 0;

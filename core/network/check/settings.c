@@ -1,4 +1,4 @@
-/* settings.c - the plugin's settings during a check: those of -s, and every choice and boolean in turn. */
+/* settings.c - the plugin's settings during a check: those of -s, then every choice and boolean in turn. */
 #include "network/check/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static void try_value(const plugin *p, const ab_option *q, const char *value, ch
     check_try(p, NULL, NULL);
 }
 
-/* Repeats checks with other choices, because default settings reach one branch only. */
+/* Repeats checks with every choice and boolean, because the defaults reach only one branch. */
 void check_choices(const plugin *p, check_result *r)
 {
     size_t n = 0;

@@ -1,6 +1,6 @@
-/* sizes.c - checks what must not change a loss, in models and batches of many sizes: later tokens, padding and other
- * sentences, in evaluation and in training, with 1 to 8 layers, 1 to 8 sentences and up to 1,024 tokens. The checks
- * named future, padding and batch meet every partner in one size; this one meets every size with few partners. */
+/* sizes.c - checks that later tokens, padding and other sentences do not change a loss, in evaluation and training,
+ * with 1 to 12 layers, 1 to 16 sentences and up to 1,024 tokens. The checks 'future', 'padding' and 'batch' try every
+ * partner in one size; this one tries every size with few partners. */
 #include "network/check/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 
 typedef struct {
     int layers, heads;
-    int32_t n, longest; /* sentences, tokens of the longest */
+    int32_t n, longest; /* sentences; longest: tokens of the longest */
     double spread;      /* scale of the learned values */
     dtype compute;
-    bool source; /* the sources are as long */
+    bool source; /* sources have up to `longest` tokens; false: 5 */
 } size_case;
 
 static const size_case sizes[] = {
@@ -55,7 +55,7 @@ static const char *size_text(const probe *q, char out[160])
     return out;
 }
 
-/* The losses of all target rows after a run; the caller frees. NULL and r. */
+/* The losses of all target rows after a run; the caller frees. Returns NULL and sets r on failure. */
 static double *losses(probe *q, pass *p)
 {
     err e = {0};
@@ -85,7 +85,7 @@ static void compare_past(probe *q, const pass *p, const double *before, const do
     char message[160];
     for (int64_t i = 0; i < q->s->n; i++)
         for (int32_t row = p->p.off[i], t = 0; row < p->p.off[i + 1] && t < first; row++, t++)
-            if (before[row] != after[row] && !isnan(before[row])) { /* 'fp32' and 'long' tell of NaN */
+            if (before[row] != after[row] && !isnan(before[row])) { /* 'fp32' and 'long' report NaN */
                 q->r->measured = fabs(before[row] - after[row]);
                 check_fail(q->r,
                            "%s (%s): changing target tokens from number %d on changes the loss of token %d by %.2g: it "
@@ -190,7 +190,7 @@ static void one_size(const size_case *z, const pairing *w, bool training, check_
     free(q.s);
 }
 
-/* The longest sentence that the plugin's table reaches; the table is set to MOST_TOKENS if possible. */
+/* The longest sentence that the plugin's table of positions allows, after raising max_len to 2,048 if possible. */
 static int64_t reach_of(const plugin *p)
 {
     for (const ab_option *q = p->desc.params; q && q->name; q++) {

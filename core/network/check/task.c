@@ -1,4 +1,4 @@
-/* task.c - a task with its default settings: its examples, and whether its scores separate right from wrong outputs. */
+/* task.c - checks a task's examples, and whether its scores separate right outputs from wrong ones. */
 #include "network/check/internal.h"
 #include "text/data/dataset.h"
 #include "text/metric/metric.h"
@@ -37,7 +37,7 @@ static void task_close(opened *o)
     arena_free(&o->memory);
 }
 
-/* Opens the task for a check, or says why not. */
+/* Opens the task for a check. Returns false and sets r on failure. */
 static bool open_for(opened *o, const plugin *p, check_result *r)
 {
     err e = {0};
@@ -85,8 +85,7 @@ static uint64_t hash_lines(const ab_example *x)
            (x->tgt ? hash64(x->tgt, strlen(x->tgt)) : 2);
 }
 
-/* Lines are borrowed until close: the host keeps the pointers, so they must still hold the same text after others were
- * asked for. */
+/* Checks that lines stay unchanged while other examples are read: the host keeps the pointers until close. */
 static void check_borrowed(const opened *o, check_result *r)
 {
     for (int s = 0; s < AB_SPLITS; s++) {
@@ -121,7 +120,7 @@ static uint64_t example_hash(const opened *o, ab_split s, int64_t i)
     return hash_lines(&x);
 }
 
-/* Says how many examples of dev and test are training examples. */
+/* Writes how many examples of dev and test are also training examples. */
 static void count_known(const opened *o, char message[200])
 {
     int64_t n = o->t->count(o->self, AB_TRAIN);
@@ -205,7 +204,7 @@ static bool better_than(const ab_metric *a, const ab_metric *b)
     return metric_better(&m, a->value, b->value) > 0;
 }
 
-/* The per-sentence statistics, added up, must give the figure. */
+/* Checks that the per-sentence statistics add up to the figure. */
 static void check_stats(const ab_metric *m, int64_t n, check_result *r)
 {
     if (!m->n_stats) return;
@@ -267,7 +266,7 @@ static void score_split(const opened *o, ab_split split, check_result *r)
     free(nonsense);
 }
 
-/* Figures for likelihoods: all tokens certain and right, or none right at 1 / e^4 each. */
+/* Computes the figures of a made-up model: every token right with probability 1, or none right, at probability e^-4. */
 static int score_guess(const opened *o, ab_split split, const pairs *p, bool right, ab_metric m[METRICS],
                        check_result *r)
 {

@@ -12,13 +12,13 @@
 #include "text/data/dataset.h"
 #include "network/model/model.h"
 
-/* The tokens that a task allows next. A state is a value: `advance` makes a new one and leaves the old one unchanged;
- * every state is passed to `release` once. Several threads may call `allowed` at the same time, on different states;
- * only one thread calls the others. */
+/* Restricts the next token (for a task's constraints). States are immutable: `advance` returns a new one. Every state
+ * is passed to `release` once. Several threads may call `allowed` at the same time, on different states; only one
+ * thread calls the others. */
 typedef struct {
     void *self;
-    void *(*start)(void *self, int64_t sentence); /* before the first token; sentence: its index in `sources` */
-    void *(*advance)(void *self, void *state, int32_t token);      /* after one more token, never EOS */
+    void *(*start)(void *self, int64_t sentence); /* state before the first token; sentence: its index in `sources` */
+    void *(*advance)(void *self, void *state, int32_t token);      /* state after one more token, never EOS */
     void (*allowed)(void *self, const void *state, uint8_t *mask); /* fills mask [V]: 1 allowed (EOS too), 0 not */
     void (*release)(void *self, void *state);
 } decode_mask;
@@ -27,15 +27,15 @@ enum { MOST_OTHERS = 31, MOST_BLOCK = 17 };
 typedef struct {
     int64_t beam_size;        /* live hypotheses per sentence; 1: greedy, the most likely token at each step */
     double length_penalty;    /* length penalty, >= 0; 0: none */
-    int64_t max_extra_tokens; /* most tokens beyond the source length, EOS counted on neither side */
-    int64_t batch;            /* most sentences decoded together; fewer if memory is short. 0: 64 on the CPU, 512 on a
-                          device. Results do not depend on it */
+    int64_t max_extra_tokens; /* maximum output length minus source length, both without EOS */
+    int64_t batch;            /* most sentences decoded together (fewer if memory is short); results do not depend on
+                               * it. 0: 64 on the CPU, 512 on a device */
     int64_t nbest;            /* hypotheses returned per sentence, 1 .. beam */
-    bool unscored;            /* with beam_size 1, score and log_prob are not computed: they are 0 */
+    bool unscored;            /* skips score and log_prob, which stay 0; needs beam_size 1 */
     model *const *others;     /* [n_others] models decoded as an ensemble with this one: mean of probabilities (CPU) */
     int64_t n_others;
-    /* above 1: greedily in blocks of this many tokens (blocks.c), with the outputs of greedy decoding; needs beam_size
-     * 1, neither others nor mask, the CPU, and a head that proposes block - 1 tokens after the next one */
+    /* > 1: greedy decoding in blocks of this many tokens (blocks.c), with equal outputs; needs beam_size 1, no others,
+     * no mask, the CPU, and a head that also proposes the block - 1 tokens after the next one */
     int64_t block;
     const decode_mask *mask;                                   /* NULL: every token is allowed. Borrowed */
     void (*progress)(void *self, int64_t done, int64_t total); /* sentences; may be NULL */
@@ -46,7 +46,7 @@ typedef struct {
     int32_t *ids; /* [n], without EOS; owned by the hypothesis. NULL if fewer hypotheses were found */
     int64_t n;
     double score, log_prob; /* with and without the length penalty; natural logarithms */
-    bool complete;          /* ended by EOS; false: cut at the maximum length, score is that of the n tokens */
+    bool complete;          /* ended by EOS; false: cut at the maximum length, and score is that of the n tokens */
 } hypothesis;
 
 typedef struct {
@@ -56,21 +56,21 @@ typedef struct {
     int64_t sentences, tokens; /* tokens of the best hypotheses, EOS counted */
     int64_t steps, rows;       /* decoder steps, and hypotheses computed in them */
     int64_t traces;            /* step tapes made */
-    int64_t blocks, accepted;  /* blockwise: blocks computed, and tokens accepted from them, EOS counted */
+    int64_t blocks, accepted;  /* blockwise decoding: blocks computed, and tokens accepted from them, EOS counted */
 } beam_stats;
 
 void beam_stats_add(beam_stats *to, const beam_stats *more);
 beam_options beam_options_of(const config *c);     /* the run's keys; nbest 1 */
-int64_t beam_batch(const model *m, int64_t batch); /* the value of beam_options.batch, never 0 */
+int64_t beam_batch(const model *m, int64_t batch); /* beam_options.batch, with 0 replaced by the default */
 
-/* out [sources->n][nbest]: hypotheses in the order of `sources`, complete ones first, best first; free with
- * hypotheses_free. A source without tokens has an empty output. Reads only the source side. stats may be NULL.
+/* out [sources->n][nbest]: hypotheses in the order of `sources`; a source's complete ones first, then by score; free
+ * with hypotheses_free. A source without tokens has an empty output. Ignores the target side. stats may be NULL.
  * Returns 0, or -1 and e with nothing in out. */
 int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesis *out, beam_stats *stats, err *e);
 void hypotheses_free(hypothesis *h, int64_t n);
 
-/* beam_search from text to text. *out [n * nbest]: line i's hypotheses start at index i * nbest, NULL if fewer were
- * found; free with decoded_free. scores [n * nbest] may be NULL. */
+/* Beam search on lines of text. *out [n * nbest]: line i's outputs start at index i * nbest, NULL if fewer were found;
+ * free with decoded_free. scores [n * nbest] may be NULL. */
 int decode_lines(model *m, const vocab *src, const vocab *tgt, const char *const *lines, int64_t n,
                  const beam_options *o, char ***out, double *scores, beam_stats *stats, err *e);
 void decoded_free(char **text, int64_t n);

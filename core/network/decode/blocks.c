@@ -9,8 +9,8 @@
 #include <string.h>
 
 typedef struct {
-    int64_t index, limit; /* index in the sources; most tokens, without EOS */
-    int32_t *ids;         /* [n] of limit + 1 */
+    int64_t index, limit; /* limit: most tokens, without EOS */
+    int32_t *ids;         /* [limit + 1], of which n are set */
     int64_t n;
     int64_t accepted; /* tokens of the last block, EOS counted */
     double log_prob;

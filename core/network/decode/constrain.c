@@ -49,8 +49,8 @@ static void mask_release(void *self, void *state)
 
 /* ---- searches ---- */
 
-/* lines [p->n] -> out [p->n]: the first of `nbest` hypotheses that the task accepts; if none, the first one and refused
- * [p->n] = 1. */
+/* Decodes lines [p->n]. out [p->n]: the first of `nbest` hypotheses that the task accepts; else the first one, with
+ * refused [p->n] = true. */
 static int search(model *m, const task_rules *r, const pairs *p, const char *const *lines, const beam_options *given,
                   bool masked, char **out, bool *refused, task_routes *routes, beam_stats *stats, err *e)
 {
@@ -87,7 +87,7 @@ static int search(model *m, const task_rules *r, const pairs *p, const char *con
     return bad;
 }
 
-/* Searches once more for the refused lines, under the constraints. */
+/* Searches once more for the refused lines, now under the constraints. */
 static int search_again(model *m, const task_rules *r, const char *const *lines, int64_t n, const beam_options *o,
                         char **out, bool *refused, task_routes *routes, beam_stats *stats, err *e)
 {
@@ -133,7 +133,7 @@ int task_decode(model *m, const task_rules *r, const pairs *p, const char *const
         free(out[i]);
         out[i] = NULL;
     }
-    sums.sentences = p->n; /* some were searched twice */
+    sums.sentences = p->n; /* `sums` counts the refused lines twice */
     if (stats) *stats = sums;
     if (routes) *routes = ways;
     free(refused);

@@ -1,4 +1,4 @@
-/* constrain.h - decoding with a task's rules: under its constraints, or with a second search for refused outputs. */
+/* constrain.h - decodes under a task's constraints, or searches again under them where the task refused all outputs. */
 #ifndef ABLATE_CONSTRAIN_H
 #define ABLATE_CONSTRAIN_H
 #include "network/decode/beam.h"
@@ -7,21 +7,21 @@ typedef struct {
     const ab_task_plugin *task;
     void *self;
     const vocab *src, *tgt;
-    bool constrains, always; /* the task has constraints; they apply to every output */
+    bool constrains, always; /* `always`: the constraints apply to every output, not only to refused ones */
 } task_rules;
 
-/* Passes the target side's tokens to the task. Borrows its arguments. */
+/* Passes the target vocabulary to the task. Borrows its arguments. */
 int task_rules_open(task_rules *r, const ab_task_plugin *task, void *self, const vocab *src, const vocab *tgt, err *e);
 
-typedef struct {     /* numbers of outputs by route; their sum is the number of sentences */
+typedef struct {     /* numbers of outputs by origin; their sum is the number of sentences */
     int64_t first;   /* the best hypothesis was accepted */
     int64_t in_beam; /* another hypothesis of the beam was accepted */
     int64_t again;   /* the output of a second, constrained search was accepted */
     int64_t refused; /* no output was accepted */
 } task_routes;
 
-/* Beam search over p; lines [p->n]: its source lines. out [p->n]: the output lines, freed with decoded_free.
- * routes and stats may be NULL. Sets o->nbest and o->mask itself. */
+/* Runs beam search over p; lines [p->n]: its source lines. out [p->n]: the output lines, freed with decoded_free.
+ * routes and stats may be NULL. Overrides o->nbest and o->mask. */
 int task_decode(model *m, const task_rules *r, const pairs *p, const char *const *lines, const beam_options *o,
                 char **out, beam_stats *stats, task_routes *routes, err *e);
 #endif

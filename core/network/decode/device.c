@@ -1,4 +1,4 @@
-/* device.c - a step of beam search whose logits stay on a device: its input and its result. */
+/* device.c - a step of beam search that selects tokens on a device, where the logits stay: its inputs and results. */
 #include "network/decode/search.h"
 #include <math.h>
 #include <omp.h>
@@ -25,7 +25,7 @@ static void place_bits(uint32_t *to, const uint8_t *from, int64_t v)
     }
 }
 
-/* Writes a mask line for each live hypothesis; returns their number. */
+/* Writes a row of mask bits for each live hypothesis; returns the number of rows. */
 static int64_t place_masks(search *s)
 {
     const decode_mask *mask = s->o->mask;

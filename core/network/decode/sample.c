@@ -16,8 +16,8 @@ static int likelier_first(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Samples a token by inverting the distribution function over tokens sorted by probability. `all` has room for v
- * candidates. -1: a logit is not a number. */
+/* Samples a token by inverting the cumulative distribution of tokens sorted by probability. `all` is scratch for v
+ * candidates. Returns -1 if a logit is not a number. */
 static int32_t draw(const void *logits, dtype type, int64_t v, const sample_options *o, candidate *all, rng *r)
 {
     int64_t n = 0;
@@ -42,7 +42,7 @@ typedef struct {
     model *m;
     steps s;
     char *logits; /* logits of the last step, on the host */
-    int64_t seen; /* tokens given to it since it began, VOCAB_BOS counted */
+    int64_t seen; /* tokens read since `begin`, VOCAB_BOS counted */
 } reader;
 
 static int begin(reader *x, int64_t capacity, err *e)
@@ -63,7 +63,7 @@ static int read_token(reader *x, int32_t id, err *e)
     return 0;
 }
 
-/* Feeds the model the text from token `from` on; the token before it is the input at a window's first place. */
+/* Restarts the model on the text from token `from` on. Its first input is the token before, or VOCAB_BOS. */
 static int read_text(reader *x, const id_list *text, int64_t from, int64_t capacity, err *e)
 {
     if (begin(x, capacity, e) || read_token(x, from ? text->id[from - 1] : VOCAB_BOS, e)) return -1;

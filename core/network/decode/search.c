@@ -47,7 +47,7 @@ static void sentence_free(search *s, sentence *x)
     free(x);
 }
 
-/* A hypothesis of n tokens joins the sentence's best, if it is among them. */
+/* Inserts a hypothesis of n tokens among the sentence's nbest, if its score is high enough. */
 static void record(const search *s, sentence *x, const int32_t *ids, int64_t n, double log_prob, bool complete)
 {
     int64_t length = n + complete, at = x->n_best;
@@ -61,7 +61,7 @@ static void record(const search *s, sentence *x, const int32_t *ids, int64_t n, 
     memcpy(x->best[at].ids, ids, (size_t)n * sizeof *ids);
 }
 
-/* Can the most likely live hypothesis, t tokens long, still be among the best? Its log P only decreases. */
+/* Can the best live hypothesis, of t tokens, still enter the nbest? Its log P can only fall. */
 static bool can_win(const search *s, const sentence *x, int64_t t)
 {
     if (x->n_best < s->o->nbest) return true;
@@ -69,8 +69,8 @@ static bool can_win(const search *s, const sentence *x, int64_t t)
            x->best[s->o->nbest - 1].score;
 }
 
-/* Finds the next most likely of all rows' choices by merging sorted rows, unless a device has merged them. False: none
- * left. */
+/* Finds the sentence's next most likely continuation: merges its rows' sorted choices, unless a device has done so.
+ * Returns false if none is left. */
 static bool next_choice(search *s, const sentence *x, int64_t first_row, continuation *out)
 {
     if (s->found) {
@@ -101,7 +101,7 @@ static void extend(const search *s, sentence *x, const continuation *c, int64_t 
     if (mask) to->state = mask->advance(mask->self, from->state, c->id);
 }
 
-/* If too few hypotheses ended, the most likely unfinished ones are used. */
+/* Fills the nbest with the most likely unfinished hypotheses if too few have ended. */
 static void give_up(search *s, sentence *x, int64_t t, const bool *ended)
 {
     for (int64_t h = 0; h < x->n_live && x->n_best < s->o->nbest; h++)
@@ -136,14 +136,14 @@ static void advance(search *s, sentence *x, int64_t first_row, int64_t t)
 
 /* ---- one batch ---- */
 
-/* The row of the hypothesis that a step computed as row i; -1: none uses it. */
+/* The search's row of the hypothesis in row i of the step; -1: the row is unused. */
 static int64_t row_in_use(const search *s, int64_t i)
 {
     int64_t b = i / s->steps.beam, h = i % s->steps.beam;
     return s->at[b]->over || h >= s->at[b]->n_live ? -1 : b * s->o->beam_size + h;
 }
 
-/* Column readers: for one model, which choose tokens, and for the models of an ensemble. */
+/* Column readers take logits while they are computed: choose_among for one model, weigh for an ensemble. */
 static void choose_among(void *self, const float *block, int64_t row, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
 {
     search *s = self;
@@ -166,7 +166,7 @@ static void weigh(void *self, const float *block, int64_t row, int64_t i0, int64
 static const model *model_at(const search *s, int64_t k) { return k ? s->o->others[k - 1] : s->m; }
 static steps *steps_at(search *s, int64_t k) { return k ? &s->others[k - 1] : &s->steps; }
 
-/* Chooses from the columns of row r (computed as row i) that the readers have not seen. False: a logit is NaN. */
+/* Chooses from the columns of row r (row i of the step) that the readers have not seen. False: a logit is NaN. */
 static bool choose_rest(search *s, int64_t r, int64_t i, const uint8_t *allowed)
 {
     int64_t v = s->m->tgt_vocab, n = 1 + s->o->n_others;
@@ -208,7 +208,7 @@ static int choose(search *s, err *e)
     return bad ? fail(e, "decoding: the model's logits are not numbers") : 0;
 }
 
-/* Rows that no hypothesis uses continue themselves, or the only row of the first step. */
+/* Unused rows continue themselves, or in the first step the sentence's only row. */
 static void idle_rows(search *s, int64_t b, int64_t from)
 {
     for (int64_t h = from; h < s->o->beam_size; h++) {
@@ -236,8 +236,8 @@ static int64_t still_live(const search *s)
     return n;
 }
 
-/* Number of wasted steps (of finished sentences) that cost about as much as a new tape and copies of the other
- * sentences' keys and values, in models of a few million parameters. */
+/* From this many steps wasted on finished sentences on, a smaller batch pays, although it needs a new tape and copies
+ * of the other sentences' keys and values (in models of a few million parameters). */
 static int64_t worth_shrinking(const search *s) { return 1 + s->n_at / 12; }
 
 static void shrink(search *s)
@@ -276,7 +276,7 @@ static int run_models(search *s, err *e)
     return 0;
 }
 
-/* Frees the sentences left in a batch; on a device, where batches do not shrink, these are all sentences. */
+/* Frees the sentences still in the batch; on a device, where batches do not shrink, these are all. */
 static void end_batch(search *s)
 {
     while (s->n_at) sentence_free(s, s->at[--s->n_at]);

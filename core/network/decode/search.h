@@ -1,4 +1,4 @@
-/* search.h - one stream of beam search: decodes batches of sentences in turn, on its own threads. */
+/* search.h - one stream of beam search: decodes one batch of sentences after another on its own threads. */
 #ifndef ABLATE_SEARCH_H
 #define ABLATE_SEARCH_H
 #include "network/decode/beam.h"
@@ -7,7 +7,7 @@
 
 typedef struct { /* the prefix of an output */
     double log_prob;
-    int32_t *ids; /* [tokens so far], room for `limit` */
+    int32_t *ids; /* [tokens so far], with capacity `limit` */
     void *state;  /* the mask's state; NULL without a mask */
 } prefix;
 
@@ -23,7 +23,7 @@ typedef struct {
 
 struct streams;
 struct search;
-typedef struct { /* the rows that a model of an ensemble has computed */
+typedef struct { /* probabilities that one model of an ensemble has computed */
     struct search *s;
     opinion *row; /* [rows] */
 } member;
@@ -36,27 +36,27 @@ typedef struct search {
     steps steps;
     steps *others;     /* [o->n_others]: ensemble */
     member *members;   /* [1 + o->n_others]: ensemble; NULL: one model */
-    int64_t wanted, k; /* continuations considered, per sentence and per row */
+    int64_t wanted, k; /* continuations considered per sentence; k: per row */
     sentence **at;     /* [n_at]: unfinished sentences of the current batch */
     int64_t n_at;
-    int64_t idle; /* steps of finished sentences since the batch was last shrunk */
-    /* per row: [rows], [rows], [rows, k], [rows], [rows], [rows] */
+    int64_t idle; /* steps wasted on finished sentences since the batch last shrank */
+    /* per row; choices: [rows, k], all others [rows] */
     int32_t *tokens, *parents;
     choice *choices;
     selection *chosen;
     int64_t *n_choices;
     double *log_sum;
-    int64_t *cursor;     /* [beam]: while a sentence's choices are merged */
+    int64_t *cursor;     /* [beam]: next choice of each row while a sentence's choices are merged */
     uint8_t *allowed;    /* [threads, V]: with a mask */
     const void **logits; /* [models] logits of the latest step, unless a reader has consumed them */
-    /* for a device (choosing, tensor/graph/backend.h): inputs and results; NULL elsewhere */
+    /* inputs and results of selection on a device (choosing, tensor/graph/backend.h); NULL on the CPU */
     double *log_prob;
     uint32_t *line;
     int32_t *line_of;
     int64_t n_lines;
     continuation *found; /* [sentences, wanted] */
     beam_stats stats;
-    arena memory; /* has all arrays */
+    arena memory; /* owns all arrays */
 } search;
 
 /* The fields m, p, o, out, all must be set. */
@@ -64,16 +64,16 @@ void search_open(search *s);
 void search_close(search *s);
 /* Decodes sentences which[n] of p into `out`. */
 int search_batch(search *s, const int64_t *which, int64_t n, err *e);
-/* Decodes the sentences greedily, in blocks of o->block tokens. */
+/* Decodes the sentences greedily in blocks of o->block tokens (blocks.c). */
 int blocks_batch(search *s, const int64_t *which, int64_t n, err *e);
-/* The length penalty: log P is divided by it for the score of an output of `length` tokens, EOS counted. */
+/* The length penalty of an output of `length` tokens, EOS counted: score = log P / penalty. */
 double search_penalty(const search *s, int64_t length);
-/* Can sums of exponentials be skipped? */
+/* Can the sums of exponentials be skipped, because no score is wanted? */
 bool search_unscored(const search *s);
-/* A device selects from its logits itself: allocate memory, send its input before a step, get the result. */
+/* Selection on a device: allocates memory; sends a step's input; reads the result. */
 void device_open_search(search *s);
 int device_put(search *s, err *e);
 int device_choose(search *s, const void *logits, err *e);
-/* Reports n more finished sentences. */
+/* Adds n finished sentences to the progress. */
 void streams_progress(struct streams *s, int64_t n);
 #endif

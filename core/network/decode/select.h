@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum { CHUNK = 1024 }; /* columns of a row that are processed together */
-/* log sum exp so far: shift + log(sum) */
+/* log sum exp of the columns so far: shift + log(sum) */
 typedef struct {
     double shift, sum;
 } log_sum;
@@ -15,38 +15,38 @@ typedef struct {
     int32_t id;
 } choice;
 
-/* Selects from a row of logits [v] (F32, F64 or BF16) the k most likely ids, ties by id, and computes log sum exp of
- * all. PAD, BOS, ids with allowed [v] 0 (NULL: all are allowed) and logits of -infinity are not chosen. */
+/* Selects the k most likely ids of a row of logits [v] (F32, F64 or BF16), ties by id, and computes log sum exp of the
+ * whole row. PAD, BOS, ids with allowed [v] 0 (NULL: all are allowed) and logits of -infinity are not chosen. */
 typedef struct {
     choice *best; /* [k], the caller's */
-    int64_t k, n; /* n: number found so far, sorted by select_end */
+    int64_t k, n; /* n: ids found so far; select_end sorts them */
     log_sum sum;
     int64_t seen;       /* columns */
-    bool probabilities; /* instead of logits: choices get their logs, the sum's log is 0, and 0 is not chosen */
+    bool probabilities; /* the row has probabilities: choices get logs, the log sum is 0, 0 is not chosen */
     bool unscored;      /* the sum is not computed: its log is 0, or NaN if a logit is NaN or infinity */
 } selection;
 static inline selection select_begin(int64_t k, choice *best)
 {
     return (selection){.best = best, .k = k, .sum = {-INFINITY, 0}};
 }
-/* Adds the row's columns seen .. end; logits: the first of these. end: v or a multiple of CHUNK. */
+/* Adds the row's columns seen .. end. logits: those of these columns. end: v or a multiple of CHUNK. */
 void select_more(selection *s, const void *logits, dtype type, int64_t end, const uint8_t *allowed);
-/* Puts the most likely first. *sum = log sum exp over all v, so that log P = logit - *sum; NaN if a logit is NaN.
- * Returns the number found. */
+/* Sorts the choices, most likely first. *sum = log sum exp over all v, so log P = logit - *sum; NaN if a logit is NaN.
+ * Returns the number of choices. */
 int64_t select_end(selection *s, double *sum);
-/* select_begin, select_more and select_end. */
+/* Calls select_begin, select_more and select_end for a whole row. */
 int64_t select_best(const void *logits, dtype type, int64_t v, const uint8_t *allowed, int64_t k, choice *out,
                     double *sum);
 
-typedef struct {    /* one model's probabilities for a row [v] of an ensemble, in the caller's memory */
+typedef struct {    /* one model's probabilities of a row [v], for an ensemble; memory is the caller's */
     float *e;       /* [v]: exp(logit - the largest of its CHUNK columns) */
     float *top;     /* [chunks of v]: the largest logit */
     float *sum;     /* [chunks of v]: sums of e */
-    float *largest; /* [chunks of v]: for select_from_all, the largest probability there, over the number of models */
+    float *largest; /* [chunks of v], set by select_from_all: the chunk's largest probability / the number of models */
     int64_t seen;   /* columns */
 } opinion;
 enum { NUMBERS_OF_CHUNK = 3 };
-/* numbers: memory for v columns, v + NUMBERS_OF_CHUNK * chunks of v. */
+/* numbers: memory for v columns, v + NUMBERS_OF_CHUNK * chunks of v floats. */
 static inline opinion opinion_in(float *numbers, int64_t v)
 {
     int64_t chunks = (v + CHUNK - 1) / CHUNK;
@@ -55,8 +55,8 @@ static inline opinion opinion_in(float *numbers, int64_t v)
 }
 /* Adds the row's columns seen .. end, as select_more does. */
 void opinion_more(opinion *o, const void *logits, dtype type, int64_t end);
-/* Selects from the mean probabilities of n models that have seen all v columns. The result depends on this row alone.
- * False: a logit is NaN. */
+/* Selects from the mean probabilities of n models, whose opinions have all v columns. The result depends on this row
+ * alone. Returns false if a logit is NaN. */
 bool select_from_all(selection *s, const opinion *const *of, int64_t n, int64_t v, const uint8_t *allowed);
 
 /* The functions for one instruction set (select_row.c). */

@@ -1,5 +1,5 @@
-/* select_row.c - log-sum-exp and the k largest in one pass over a row; the probabilities of several models, and the
- * largest of their means. Compiled once per instruction set. */
+/* select_row.c - log sum exp and the k largest in one pass over a row; for an ensemble, the models' probabilities and
+ * the largest of their means. Compiled once per instruction set. */
 #include "network/decode/select.h"
 #include "base/vmath.h"
 #include "text/tokens/vocab.h"
@@ -90,7 +90,7 @@ static void add_to(log_sum *to, double shift, double sum)
 #define EXP    exp
 #include "network/decode/select.inc"
 
-/* One function for rows of any type. */
+/* Calls the function for the row's type. */
 #define BY_TYPE(function, first, ...)                                                                                  \
     do {                                                                                                               \
         if (type == F64)                                                                                               \
@@ -109,7 +109,7 @@ static void weigh_more(opinion *o, const void *logits, dtype type, int64_t end) 
 
 /* ---- several models ---- */
 
-/* o->largest, for the mean of n models. False: a logit is NaN. */
+/* Sets o->largest for the mean of n models. Returns false if a logit is NaN. */
 static bool weigh_chunks(const opinion *o, int64_t chunks, int64_t n)
 {
     float top = -INFINITY;
@@ -122,7 +122,7 @@ static bool weigh_chunks(const opinion *o, int64_t chunks, int64_t n)
     return !isnan(sum);
 }
 
-/* No mean of a chunk's probabilities is larger. */
+/* An upper bound of the mean probabilities in a chunk. */
 static double largest_mean(const opinion *const *of, int64_t n, int64_t chunk)
 {
     double all = 0;
@@ -146,7 +146,7 @@ static void keep_mean(selection *s, const opinion *const *of, int64_t n, int64_t
     take_chunk_f32(s, p, at, size, allowed ? allowed + at : NULL);
 }
 
-/* Starts with the most promising chunk: then few others can contain one of the k best. */
+/* Searches the chunk with the largest bound first: then few others can contain one of the k best. */
 static bool from_all(selection *s, const opinion *const *of, int64_t n, int64_t v, const uint8_t *allowed)
 {
     int64_t chunks = (v + CHUNK - 1) / CHUNK, first = 0;

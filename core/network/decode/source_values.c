@@ -1,4 +1,4 @@
-/* source_values.c - passes the sources' keys and values from one step tape to the next. */
+/* source_values.c - carries the sources' keys and values from one step tape to the next. */
 #include "network/decode/source_values.h"
 #include "tensor/graph/together.h"
 #include <stdlib.h>
@@ -16,13 +16,13 @@ static bool *of_source(const ab_ctx *c)
     return y;
 }
 
-/* Is it computed once for the batch and read in every step? */
+/* Is this node computed once for the batch and read in every step? */
 static bool is_kept(const ab_ctx *c, const node *v)
 {
     return v->op > OP_PART && v->op != OP_RESHAPE && v->phase == PHASE_SETUP && c->v[v->alias].last == c->n;
 }
 
-/* A product of each row of the encoder's output alone? Then rows of dropped sentences can be left out. */
+/* Is each row a linear function of that row of the encoder's output? Then rows of dropped sentences can be left out. */
 static bool by_row(const ab_ctx *c, int32_t i, int64_t rows, const bool *source)
 {
     const node *v = &c->v[i];
@@ -36,7 +36,7 @@ static bool by_row(const ab_ctx *c, int32_t i, int64_t rows, const bool *source)
 
 static size_t row_bytes(const node *v) { return (size_t)v->dim[3] * dtype_size(v->type); }
 
-/* Finds the nodes that are kept and depend on the sources; false: one of them is not by row. */
+/* Finds the nodes that are kept and depend on the sources. Returns false if one of them is not by_row. */
 static bool find_values(source_values *s, const ab_ctx *c, int64_t rows)
 {
     bool *source = of_source(c), found = true;
@@ -54,7 +54,7 @@ static bool find_values(source_values *s, const ab_ctx *c, int64_t rows)
 enum { LINE = 64 };
 static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
 
-/* Places the values one after another, `rows` rows each, aligned to cache lines. */
+/* Assigns the values' offsets in `data`, one after another, `rows` rows each, aligned to cache lines. */
 static void place_values(source_values *s, size_t rows)
 {
     size_t size = LINE;
@@ -67,11 +67,11 @@ static void place_values(source_values *s, size_t rows)
     for (size_t j = 0; j < s->n; j++) s->value[j].data = at, at += whole_lines(rows * s->value[j].row);
 }
 
-/* Copies a value's rows of the sentences with keep[b], one after another; source and destination may overlap. */
+/* Moves the rows of the sentences with keep[b] together. Source and destination may overlap. */
 static void move_rows(const source_value *x, const char *from, const int32_t *offset, int64_t batch, const bool *keep)
 {
     char *to = x->data;
-    for (int64_t b = 0, end; b < batch; b = end) { /* adjacent sentences in one copy */
+    for (int64_t b = 0, end; b < batch; b = end) { /* copies adjacent sentences at once */
         for (end = b + 1; end < batch && (!keep || keep[end] == keep[b]);) end++;
         size_t bytes = (size_t)(offset[end] - offset[b]) * x->row;
         if (keep && !keep[b]) continue;

@@ -1,4 +1,4 @@
-/* source_values.h - passes values that a step tape computed from the sources (keys and values of cross-attention) to
+/* source_values.h - carries values that a step tape computed from the sources (keys and values of cross-attention) to
  * the batch's next tape, which is traced for fewer sentences or more hypotheses. */
 #ifndef ABLATE_SOURCE_VALUES_H
 #define ABLATE_SOURCE_VALUES_H
@@ -7,7 +7,7 @@
 typedef struct {
     int32_t node;
     size_t row; /* bytes */
-    char *data; /* in `data` below */
+    char *data; /* within source_values.data */
 } source_value;
 
 typedef struct {
@@ -15,15 +15,15 @@ typedef struct {
     size_t n, values_cap;
     char *data;
     size_t size;
-    bool taken, read; /* taken: `data` has the values; read: the current tape reads `data` */
+    bool taken, read; /* taken: `data` has the values; read: the current tape reads them there */
 } source_values;
 
-/* Takes from a tape that has run the values of the sentences with keep[b] (NULL: all): copies them, or, if the tape
- * reads them here, closes the gaps. offset [batch + 1]: first rows of the sentences. Takes nothing if a value is not
- * computed row by row. */
+/* Keeps the values that a tape has computed for the sentences with keep[b] (NULL: all): copies them, or closes the gaps
+ * if the tape already reads them from `data`. offset [batch + 1]: first rows of the sentences. Keeps nothing if a value
+ * is not computed row by row. */
 void source_values_borrow(source_values *s, const ab_ctx *c, const int32_t *offset, int64_t batch, const bool *keep);
-/* Makes a tape that was traced and planned for `rows` source rows read the values here instead of computing them. Does
- * nothing if nothing was taken or the tape has other values. */
+/* Makes a tape traced and planned for `rows` source rows read the kept values instead of computing them. Does nothing
+ * if there are none or the tape has other values. */
 void source_values_return(source_values *s, ab_ctx *c, int64_t rows);
 void source_values_free(source_values *s);
 #endif

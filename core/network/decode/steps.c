@@ -1,13 +1,13 @@
-/* steps.c - tapes for encoding and for steps, and the memory that outlives them. */
+/* steps.c - tapes that encode and decode step by step, and the memory that outlives them. */
 #include "network/decode/steps.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Streams trace tapes one at a time, because all tapes share the model's tables of positions. */
+/* Guards tracing: streams share the model's tables of positions. */
 static pthread_mutex_t tracing = PTHREAD_MUTEX_INITIALIZER;
 
-enum { SEEN_STEP = 16 }; /* attention that reads the whole past as one tensor is traced again after this many steps */
+enum { SEEN_STEP = 16 }; /* steps after which attention that reads the whole past as one tensor is traced again */
 
 void steps_open(steps *s, model *m) { *s = (steps){.m = m, .grows = -1}; }
 
@@ -131,7 +131,7 @@ static bool same_width(const step_state *x, const node *v)
     return !memcmp(x->dim + 1, v->dim + 1, 3 * sizeof *v->dim);
 }
 
-/* Widens a carried state whose width is the number of keys, with zeros. -1: the state cannot grow. */
+/* Widens a carried state, whose width is the number of keys, with zeros. Returns -1 if the state cannot grow. */
 static int widen_state(steps *s, step_state *x, const node *v)
 {
     size_t one = dtype_size(v->type), row = (size_t)(v->dim[1] * v->dim[2] * v->dim[3]) * one;
@@ -156,7 +156,7 @@ static int widen_state(steps *s, step_state *x, const node *v)
     return 0;
 }
 
-/* The memory of a state: the batch's existing one, or new memory; carried sums start from zero. */
+/* Returns the memory of a state: the batch's existing one, or a new one. Carried sums start from zero. */
 static void *find_state(void *self, const char *name, size_t bytes)
 {
     steps *s = self;
@@ -225,13 +225,13 @@ static void setup_inputs(steps *s)
     free(length);
 }
 
-/* Frees the tape but keeps the values it computed from the kept sources (NULL: all). */
+/* Frees the tape but keeps its values of the sources with keep[b] (NULL: all). */
 static void leave_tape(steps *s, const bool *keep)
 {
     if (s->tape && s->ran && model_has_encoder(s->m) && !on_device(s->m->backend))
         source_values_borrow(&s->source, s->tape, s->src_offset, s->batch, keep);
     else if (keep)
-        s->source.taken = s->source.read = false; /* the stored values belong to other sentences */
+        s->source.taken = s->source.read = false; /* `source` has values of other sentences */
     tape_free(s->tape);
     s->tape = NULL;
     s->ran = false;
@@ -257,7 +257,7 @@ static int trace(steps *s, err *e)
     if (tape_plan(s->tape, find_state, s))
         return fail(e, "decoder step: %s", s->refused.text[0] ? s->refused.text : s->tape->error.text);
     s->traces++;
-    if (s->grows < 0) { /* known from the first tape; without such attention a tape serves all steps */
+    if (s->grows < 0) { /* only the first tape tells; without such attention one tape serves all steps */
         s->grows = has_op(s->tape, OP_KV_CACHE_APPEND) /* reads the past */;
         if (!s->grows) return trace(s, e);
     }
@@ -311,7 +311,7 @@ static void place_ancestors(steps *s)
     }
 }
 
-/* Runs the tape; fresh: for the first time, which computes keys and values of the encoder's output. */
+/* Runs the tape. fresh: its first run, which also computes keys and values of the encoder's output. */
 static const void *run_tape(steps *s, bool fresh, const column_reader *reader, double start, err *e)
 {
     ab_ctx *c = s->tape;
@@ -347,8 +347,7 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
 
 /* ---- a block of tokens in one step ---- */
 
-/* Checks that a row depends only on its ancestors' keys and values, and that no node reads a time common to all rows.
- * */
+/* Checks that a row depends only on its ancestors' keys and values, and that no node reads one time for all rows. */
 static int check_block(const ab_ctx *c, err *e)
 {
     const char *why = has_op(c, OP_KV_CACHE_APPEND) ? "looks at all keys as one tensor"
@@ -385,7 +384,7 @@ const void *steps_proposal(const steps *s, int64_t by)
     return c->v[tape_find(c, name).id].data;
 }
 
-/* ---- rows that move ---- */
+/* ---- reordering rows ---- */
 
 static void move_states(steps *s, int64_t from, int64_t to)
 {
@@ -410,7 +409,7 @@ static void widen(steps *s)
 
 void steps_follow(steps *s, const int32_t *parents)
 {
-    int64_t narrow = s->widest / s->beam; /* number of rows that continue each row of the last step */
+    int64_t narrow = s->widest / s->beam; /* rows that continue each row of the last step */
     if (narrow > 1) widen(s);
     int64_t rows = s->batch * s->beam, cap = s->capacity, t = s->time;
     if (on_device(s->m->backend)) {

@@ -1,8 +1,8 @@
-/* streams.c - all sentences: longest first, in batches that streams take one after the other.
+/* streams.c - decodes all sentences, longest first, in batches that streams take from one queue.
  *
- * Threads that decode different batches need not wait for each other at every operation. Therefore many sentences are
- * decoded by one stream per thread, each with a tape and caches of its own. Few sentences are decoded by one stream,
- * whose operations use all threads; so are sentences on a device and with a mask, which only one thread may advance. */
+ * Threads that decode different batches need not wait for each other at every operation. Therefore one stream per
+ * thread, each with its own tape and caches, decodes many sentences. A single stream, whose operations use all threads,
+ * decodes few sentences, and any on a device or with a mask, whose states only one thread may advance. */
 #include "network/decode/search.h"
 #include <omp.h>
 #include <pthread.h>
@@ -10,14 +10,14 @@
 #include <string.h>
 
 enum { CPU_BATCH = 64, DEVICE_BATCH = 512 }; /* default numbers of sentences */
-/* Beyond these a batch gets fewer sentences: source tokens (composed attention keeps their squares), bytes of
- * caches. On a device its free memory decides. */
+/* Limits per batch on the CPU: source tokens (composed attention needs their square), bytes of caches. A device's free
+ * memory limits its batches. */
 enum { MOST_SOURCE_ROWS = 8192, MOST_CACHE_BYTES = 1 << 29 };
 #define DEVICE_SHARE                                                                                                   \
-    0.5 /* share of the free memory; the rest covers memory that bytes_of_sentence does not count, and other programs */
+    0.5 /* fraction of free memory; the rest is for other programs and memory that bytes_of_sentence does not count */
 enum { WORTH_A_STREAM = 8 }; /* sentences */
-/* With this many rows, products with weights in the cache reach full speed. More rows per thread only push keys and
- * values out of the cache. */
+/* With this many rows, products with cached weights reach full speed. More rows per thread only push keys and values
+ * out of the cache. */
 enum { ENOUGH_ROWS = 64, STAY_IN_CACHE = 8 << 20 };
 
 typedef struct {
@@ -27,12 +27,12 @@ typedef struct {
 typedef struct streams {
     model *m;
     const pairs *p;
-    beam_options o; /* with the batch reduced to the size needed */
+    beam_options o; /* with batch reduced to the size needed */
     hypothesis *out;
     by_length *order; /* [n], sources that are not empty */
-    int64_t n, next;  /* the first that no stream has taken */
+    int64_t n, next;  /* next: the first that no stream has taken */
     int64_t done;
-    int n_streams, threads; /* threads in all */
+    int n_streams, threads; /* threads: of all streams */
     double memory;          /* bytes that a batch may use on a device */
     pthread_mutex_t lock;   /* guards next, done, bad, error, stats */
     bool bad;
@@ -88,7 +88,7 @@ static double bytes_of_sentence(const streams *s, int64_t length)
     double layers = (double)c->layers_decoder, heads = (double)c->heads, width = heads * (double)(c->d_k + c->d_v),
            sums = heads * (double)(c->d_k * c->d_v);
     double row = 8 * (double)c->d_model + 2 * (double)c->d_ff + 2 * width;
-    double score = heads * (double)(1 + c->d_k) * sizeof(float); /* additive attention has a vector for every pair */
+    double score = heads * (double)(1 + c->d_k) * sizeof(float); /* additive attention has a vector per pair */
     double encoded = source * (layers * width + (double)c->d_model + row) * one + source * source * score;
     double hypothesis = layers * (steps * width * one + sums * sizeof(float)) + (row + (double)s->m->tgt_vocab) * one +
                         (source + steps) * score + 3 * steps * sizeof(int32_t);
@@ -97,7 +97,7 @@ static double bytes_of_sentence(const streams *s, int64_t length)
 
 static int64_t rows_of_sentence(const streams *s) { return s->o.block > 1 ? s->o.block : s->o.beam_size; }
 
-/* Sentences that fit a batch with one of the given length as its longest. */
+/* The number of sentences that fit in a batch whose longest has `length` tokens. */
 static int64_t batch_size(const streams *s, int64_t length)
 {
     if (on_device(s->m->backend)) {
@@ -118,7 +118,7 @@ static int64_t batch_size(const streams *s, int64_t length)
     return n > 1 ? n : 1;
 }
 
-/* The next batch; 0: none is left, or another stream has failed. */
+/* Takes the next batch. Returns 0 if none is left or another stream has failed. */
 static int64_t take(streams *s, int64_t *which)
 {
     int64_t n = 0;
@@ -167,7 +167,7 @@ static void *run_stream(void *self)
     return NULL;
 }
 
-/* ---- all of them ---- */
+/* ---- all streams ---- */
 
 static int streams_for(const streams *s)
 {
@@ -199,7 +199,7 @@ static int longest_first(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Sources without tokens get the empty output. */
+/* Gives sources without tokens the empty output. */
 static void place_in_order(streams *s)
 {
     const pairs *p = s->p;
@@ -259,7 +259,7 @@ int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesi
     s.o.batch = beam_batch(m, o->batch);
     place_in_order(&s);
     s.n_streams = streams_for(&s);
-    int64_t share = (s.n + s.n_streams - 1) / s.n_streams; /* arrays are made for a full batch */
+    int64_t share = (s.n + s.n_streams - 1) / s.n_streams; /* most sentences of a batch: arrays have this size */
     if (s.o.batch > share) s.o.batch = share > 1 ? share : 1;
     if (s.n) run_streams(&s);
     pthread_mutex_destroy(&s.lock);

@@ -39,7 +39,7 @@ static const weight_row rows[] = {
     {ROW_NORM, "dec.ln", "decoder/layer_norm", 0},
     {0}};
 
-/* ---- attributes: numbers among the variables ---- */
+/* ---- attributes: numbers stored as variables ---- */
 
 static void number(exporting *x, const char *stack, const char *name, const char *type, int value)
 {

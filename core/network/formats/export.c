@@ -51,7 +51,7 @@ static const plugin *plugin_of(const model *m, const char *key)
     broken("network/formats: a rule for the key %s", key);
 }
 
-/* Kinds newer than the formats, for which they have no rules; heads may add to the loss. */
+/* Refuses plugins of kinds newer than the formats, unless they are the usual ones. A head may add to the loss. */
 static void check_newer_kinds(exporting *x)
 {
     model_kind all[MODEL_KINDS];
@@ -64,7 +64,7 @@ static void check_newer_kinds(exporting *x)
     }
 }
 
-/* One attention used in all places is refused once. */
+/* Refuses attentions without a counterpart; one that all roles share is refused once. */
 static void check_attention(exporting *x, const char *values)
 {
     const plugin *const *at = x->m->attention, *only = at[ROLE_DECODER];
@@ -75,7 +75,7 @@ static void check_attention(exporting *x, const char *values)
             format_refuse(x, one ? "attention" : config_attention_keys[r], at[r]->desc.name, NULL);
 }
 
-/* mup multiplies embeddings, queries, sublayers' outputs and logits by numbers that no learned value contains. */
+/* Refuses mup: it multiplies embeddings, queries, sublayers' outputs and logits by numbers that no tensor contains. */
 static void check_parametrization(exporting *x)
 {
     const config *c = &x->m->cfg;
@@ -282,7 +282,7 @@ static const model_format *find_format(const char *name, bool encoder, err *e)
     return NULL;
 }
 
-/* All formats multiply scores by 1 / sqrt(d_k); any other factor of ours is multiplied into the queries. */
+/* The factor on a role's queries, because every format multiplies scores by exactly 1 / sqrt(d_k). */
 static double query_scale(const exporting *x, int role)
 {
     const plugin *p = x->m->attention[role];

@@ -1,8 +1,8 @@
 /* format.h - the parts of a format: settings with a counterpart, names of learned values, functions that write the
  * files. A new format is one file with a `model_format` and a line in export.c.
  *
- * Learned values are found by our names, without .w, .b and .g. `#` is the layer, from 0: one tensor for each layer of
- * the stack that the name begins with. `a|b`: the first that the model has. `a+b`: side by side. Queries, keys and
+ * A weight_row names learned values without .w, .b and .g. `#` stands for the layer, from 0, and makes a tensor for
+ * each layer of the stack. `a|b`: the first of the two that the model has. `a+b`: both, concatenated. Queries, keys and
  * values are found below their own names (dec.#.self.q) even if the model has them in one matrix (dec.#.self.qkv).
  */
 #ifndef ABLATE_FORMAT_H
@@ -11,17 +11,17 @@
 
 typedef enum {
     ROW_END,
-    ROW_LINEAR,   /* matrix [in, out], written [out, in], and bias */
+    ROW_LINEAR,   /* matrix [in, out] and bias; the format has [out, in] */
     ROW_NORM,     /* gain and bias */
     ROW_TABLE,    /* embeddings [ids, d_model] */
-    ROW_POSITIONS /* vectors added to the embeddings [positions, d_model]: learned, or the plugin's table */
+    ROW_POSITIONS /* position vectors [positions, d_model]: learned, or the plugin's table */
 } row_kind;
 enum {
     ROW_SCALED =
         1, /* multiplied by sqrt(d_model): ablate does this when it reads an embedding, the other program does not */
-    ROW_BIAS = 2,  /* zeros if our projection has no bias; the format always has one */
+    ROW_BIAS = 2,  /* the format always has a bias: zeros if our projection has none */
     ROW_GATED = 4, /* only of gated feed-forwards */
-    ROW_LIKE = 8   /* zeros if our projection has no bias, but another one of the decoder's attention has */
+    ROW_LIKE = 8   /* the format has this bias if any projection of the attention has one; zeros if ours has none */
 };
 typedef struct {
     row_kind kind;
@@ -30,7 +30,7 @@ typedef struct {
 } weight_row;
 
 typedef struct {
-    const char *key, *values; /* values of the setting that have a counterpart: "scaled_dot|dot" */
+    const char *key, *values; /* values with a counterpart, separated by | */
 } setting_rule;
 
 typedef struct {
@@ -45,13 +45,13 @@ typedef struct {
 
 typedef struct exporting exporting;
 typedef struct {
-    const char *name;    /* the word after --format */
-    const char *program; /* the format's program, as refusals name it */
+    const char *name;    /* its value in --format */
+    const char *program; /* name of the program that reads it, for messages */
     bool encoder;        /* for encoder-decoder models; false: for decoder-only ones */
     const setting_rule *rules;
     const weight_row *rows;
-    const char *linear[2], *norm[2]; /* suffixes of a row's name: matrix, bias; gain, bias */
-    bool halves;                     /* d_model is ordered for sinusoids whose sines come first, then the cosines */
+    const char *linear[2], *norm[2]; /* suffixes of tensor names: matrix, bias; gain, bias */
+    bool halves;                     /* the format's sinusoids have all sines first, then all cosines */
     bool rotary_pairs;               /* rotary rotates columns 2i and 2i + 1; ablate rotates i and i + d_k / 2 */
     void (*check)(exporting *x);     /* more refusals (format_refuse); NULL: none */
     int (*write)(exporting *x, err *e);
@@ -64,8 +64,8 @@ struct exporting {
     const char *folder;
     const float *values;       /* all learned values */
     bool *used;                /* [params.n] */
-    double query_scale[ROLES]; /* factor on the queries of each place: their scores are q k' / sqrt(d_k) */
-    int64_t *order;            /* [d_model]: our column for each column of the format; NULL: identical */
+    double query_scale[ROLES]; /* factor on each role's queries, because the format computes q k' / sqrt(d_k) */
+    int64_t *order;            /* [d_model]: our column for each of the format's columns; NULL: identical */
     format_tensor *at;         /* [n] */
     size_t n, cap;
     size_t files;
@@ -80,20 +80,20 @@ void format_refuse(exporting *x, const char *key, const char *value, const char 
 void format_refuse_real(exporting *x, const char *key, double value, const char *why);
 /* Refuses d_k and d_v that differ from d_model / heads. */
 void format_check_heads(exporting *x);
-/* Setting of a plugin, such as "layer_norm.eps"; its default if the model's settings lack it. */
+/* Value of a plugin's setting, such as "layer_norm.eps"; its default if the run did not set it. */
 double format_setting(const exporting *x, const char *key);
-bool format_attention_bias(const exporting *x); /* has any projection of the decoder's self-attention a bias? */
+bool format_attention_bias(const exporting *x); /* does any projection of the decoder's self-attention have a bias? */
 int64_t format_window(const exporting *x);      /* longest text of a language model [tokens] */
 double format_eps(const exporting *x);          /* eps of the norms */
-bool format_gated(const exporting *x);          /* the feed-forward */
+bool format_gated(const exporting *x);          /* is the feed-forward gated? */
 int64_t format_inner(const exporting *x);       /* the feed-forward's inner width */
 int64_t format_kv_heads(const exporting *x);    /* key-value heads of the decoder's attention */
-/* Adds a tensor that no row has. The data is copied. */
+/* Adds a tensor that no weight_row describes. Copies the data. */
 void format_add(exporting *x, const char *name, const char *type, int rank, int64_t rows, int64_t columns,
                 const void *data);
-int format_write(exporting *x, const char *name, const void *data, size_t n, err *e); /* one file of the folder */
-int format_write_text(exporting *x, const char *name, str *text, err *e); /* one file of the folder; frees the text */
-/* Writes a vocabulary as JSON: a list of its tokens, or (ids) an object with each one's id. */
+int format_write(exporting *x, const char *name, const void *data, size_t n, err *e); /* writes a file into x->folder */
+int format_write_text(exporting *x, const char *name, str *text, err *e);             /* also frees it */
+/* Writes a vocabulary as JSON: the list of its tokens, or with `ids` an object from token to id. */
 int format_write_vocabulary(exporting *x, const char *name, const vocab *v, bool ids, err *e);
 /* Writes SentencePiece models, if the vocabularies have them, as PREFIXsource.spm and target.spm. */
 int format_write_pieces(exporting *x, err *e);

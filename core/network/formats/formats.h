@@ -4,9 +4,9 @@
 #include "network/model/model.h"
 #include "text/tokens/vocab.h"
 
-/* Writes the model (fp32, on the host) and its vocabularies in a format, "ctranslate2", "huggingface" or "gguf", into
- * `folder`, creating it. src NULL: a decoder-only model. *files: number of files written. -1 and e, with nothing
- * written, if the format has no counterpart for a setting: one line for each. */
+/* Writes the model (fp32, on the host) and its vocabularies into `folder`, creating it. format: "ctranslate2",
+ * "huggingface" or "gguf". src NULL: a decoder-only model. *files: number of files written. If settings have no
+ * counterpart in the format, writes nothing and returns -1 and e, with a line for each. */
 int model_export(model *m, const vocab *src, const vocab *tgt, const char *format, const char *folder, size_t *files,
                  err *e);
 #endif

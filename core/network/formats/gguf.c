@@ -103,7 +103,7 @@ static void append_model(pairs *p, const exporting *x)
     append_f32(p, "llama.attention.layer_norm_rms_epsilon", format_eps(x));
 }
 
-/* Subwords as SentencePiece's bpe ("llama") or unigram ("t5"); characters as a bpe without merges. */
+/* Writes subwords as SentencePiece's bpe ("llama") or unigram ("t5"), characters as a bpe without merges. */
 static void append_vocabulary(pairs *p, const vocab *v)
 {
     bool characters = vocab_kind_of(v) == TOKENS_CHAR;

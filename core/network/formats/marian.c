@@ -2,8 +2,8 @@
  * (src/transformers/models/marian). */
 #include "network/formats/format.h"
 
-/* MarianMT's norms are torch's with their default eps, which has no key; a smaller one than this makes differences in
- * the fifth digit. */
+/* torch's default eps, which MarianMT's norms always use. With a smaller one in our norms, outputs would differ in the
+ * fifth digit. */
 static const double norm_eps = 1e-5;
 
 static const setting_rule rules[] = {

@@ -1,4 +1,4 @@
-/* tensors.c - the learned values of a model under another program's names, in its layout. */
+/* tensors.c - a model's learned values under another program's names and in its layout. */
 #include "network/formats/format.h"
 #include <math.h>
 #include <stdlib.h>
@@ -6,11 +6,11 @@
 
 int tensors_gather(exporting *x, err *e);
 
-/* Columns of one of our matrices: all of them, or one part of several side by side. */
+/* A projection: all columns of a matrix, or the q, k or v columns of a joined one. */
 typedef struct {
     const param *w, *b; /* b NULL: no bias */
     int64_t first, width;
-    double scale; /* factor on all of it */
+    double scale; /* factor on the weights and bias */
 } part;
 
 static const param *find(exporting *x, const char *name, const char *suffix)
@@ -22,7 +22,7 @@ static const param *find(exporting *x, const char *name, const char *suffix)
     return p;
 }
 
-/* "dec.0.self.k": on its own, or the second part of "dec.0.self.qkv", or the first of "dec.0.cross.kv". */
+/* Finds "dec.0.self.k": a matrix of its own, or columns of "dec.0.self.qkv" or "dec.0.self.kv". */
 static bool find_part(exporting *x, const char *name, part *out)
 {
     static const char *const joined[] = {"qkv", "kv"};
@@ -51,7 +51,7 @@ static bool find_part(exporting *x, const char *name, part *out)
 
 static int64_t column(const exporting *x, int64_t i) { return x->order ? x->order[i] : i; }
 
-/* Our column that becomes the format's output column i; they differ in rotated heads and in the residual stream. */
+/* Our output column for the format's column i. They differ in rotated heads and in the residual stream. */
 static int64_t output_of(const exporting *x, const char *last, int64_t i)
 {
     int64_t d = x->m->cfg.d_k;
@@ -81,9 +81,9 @@ void format_add(exporting *x, const char *name, const char *type, int rank, int6
     t->data = memcpy(arena_alloc(&x->memory, t->bytes), data, t->bytes);
 }
 
-/* ---- rows of the table ---- */
+/* ---- tensors of each weight_row ---- */
 
-/* Writes one matrix and bias into the tensor, from its row `at` on. */
+/* Writes a projection's matrix and bias into the tensor, beginning at its row `at`. */
 static void append_part(exporting *x, const part *p, const char *last, float *w, float *b, int64_t at)
 {
     int64_t in = p->w->dim[2], wide = p->w->dim[3];
@@ -121,7 +121,7 @@ static int add_linear(exporting *x, const weight_row *r, char *ours, const char 
     return 1;
 }
 
-/* Rows [n, d_model] in the format's order of columns. */
+/* Copies rows [n, d_model] with the format's order of columns. */
 static float *reordered(exporting *x, const float *from, int64_t rows, double scale)
 {
     int64_t d = x->m->cfg.d_model;
@@ -159,7 +159,7 @@ static void add_table(exporting *x, const weight_row *r, const float *from, int6
     add(x, theirs, 2, rows, x->m->cfg.d_model)->data = data;
 }
 
-/* The vectors that a position plugin adds: a table that it computed as the model was traced, or learned. */
+/* Adds a position plugin's vectors: learned ones, or the table that it computed when the model was traced. */
 static int add_positions(exporting *x, const weight_row *r, const char *ours)
 {
     const param *p = find(x, ours, "");
@@ -186,7 +186,7 @@ static int add_row(exporting *x, const weight_row *r, const char *ours, const ch
     return made;
 }
 
-/* The text with each # replaced by the number. */
+/* `text` with each # replaced by the layer's number. */
 static char *numbered(exporting *x, const char *text, int64_t layer)
 {
     str s = {0};
@@ -210,8 +210,7 @@ int tensors_gather(exporting *x, err *e)
         for (int64_t i = 0; i < n; i++) add_row(x, r, numbered(x, r->ours, i), numbered(x, r->theirs, i));
     }
     for (size_t i = 0; i < x->m->params.n; i++)
-        if (!x->used[i] &&
-            !has_prefix(x->m->params.p[i].name, "head.")) /* heads' values serve training only: check_rules */
+        if (!x->used[i] && !has_prefix(x->m->params.p[i].name, "head.")) /* only for the loss: check_newer_kinds */
             return fail(e, "the learned values %s have no counterpart in %s", x->m->params.p[i].name,
                         x->format->program);
     return 0;

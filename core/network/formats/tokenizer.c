@@ -5,7 +5,7 @@
 
 #define BLANK "\xe2\x96\x81" /* U+2581: a blank inside a SentencePiece token */
 
-/* ---- merges of bpe: SentencePiece keeps only pieces, the best of which is merged first ---- */
+/* ---- bpe's merges, rebuilt from SentencePiece's pieces, whose best is merged first ---- */
 
 typedef struct {
     const vocab *v;
@@ -73,7 +73,7 @@ static void add_merges(str *out, const vocab *v)
     free(by_rank);
 }
 
-/* ---- the parts of tokenizer.json ---- */
+/* ---- tokenizer.json ---- */
 
 static void add_specials(str *out, const vocab *v)
 {
@@ -126,7 +126,7 @@ static void add_model(str *out, const vocab *v)
     str_addc(out, '}');
 }
 
-/* Writes the rules that split a line into pieces, and that join tokens to a line. */
+/* Writes the rules that split a line into pieces and join tokens to a line. */
 static void add_cutting(str *out, vocab_kind kind)
 {
     const char *before = "{\"type\":\"Metaspace\",\"replacement\":\"" BLANK

@@ -1,13 +1,12 @@
-/* costs.c - counts on a traced tape; a node's scope determines the part of the model it belongs to. */
+/* costs.c - counts operations and bytes on a traced tape; a node's scope tells its part of the model. */
 #include "network/model/costs.h"
 #include <math.h>
 #include <string.h>
 
 const char *const cost_part_names[COST_PARTS] = {"attention", "feed-forward", "embedding", "other"};
 
-/* Scopes are "enc.0" and, below it, "enc.0.self", "dec.1.cross", "dec.1.ffn", "dec.1.ffn.ln"; "enc", "dec" and "" are
- * embedding, vocabulary product, last norms and loss. A layer's norms and residual connections count with the sublayer
- * they are named after. */
+/* Scopes "enc.0", "enc.0.self", "dec.1.cross", "dec.1.ffn", "dec.1.ffn.ln" belong to layers; "enc", "dec" and "" to
+ * embedding, vocabulary product, last norms and loss. Norms and residual connections count with their sublayer. */
 static cost_part part_of(const node *v)
 {
     if (strstr(v->scope, ".ffn")) return COST_FEED_FORWARD;
@@ -22,7 +21,7 @@ static cost_part part_of(const node *v)
     }
 }
 
-/* (query, key) pairs of an ATTEND or its gradient. */
+/* The (query, key) pairs of an ATTEND node or its gradient. */
 static double pairs_of(const ab_ctx *c, const node *v, int64_t sentences)
 {
     if (!op_attends(v->op)) return 0;

@@ -1,5 +1,5 @@
-/* costs.h - costs of a model, counted on its traced tape. Every operation counts its own floating-point operations, so
- * plugins, quadratic attention and recurrences are counted without assumptions. */
+/* costs.h - costs of a model, counted on its traced tape operation by operation, so that plugins, quadratic attention
+ * and recurrences need no assumptions. */
 #ifndef ABLATE_COSTS_H
 #define ABLATE_COSTS_H
 #include "network/model/model.h"
@@ -15,14 +15,14 @@ typedef struct {
     size_t learned;                                   /* bytes of parameters, gradients and optimizer state */
 } model_costs;
 
-/* Costs of one training step on a batch of shape `s`, counting sentences as equally long: an attention has rows x rows
- * / sentences (query, key) pairs. Causal attention counts all pairs, although kernels may compute half of them.
+/* Costs of one training step on a batch of shape `s`, as if its sentences had equal lengths: an attention has rows *
+ * rows / sentences (query, key) pairs. Causal attention counts all pairs, although kernels may compute half of them.
  * Excludes the optimizer's update. Returns 0, or -1 and e. */
 int model_count_costs(model *m, const model_shape *s, model_costs *out, err *e);
 double costs_total(const model_costs *c); /* forward and backward, all parts [FLOPs] */
-/* FLOPs of one update of the run: batch_tokens on each side, in sentences of `length` tokens, times accumulate. NaN and
- * e on failure. */
-enum { COSTS_SENTENCE = 25 }; /* length if the data give none */
+/* FLOPs of one update of the run: batch_tokens on each side, in sentences of `length` tokens, times accumulate. Returns
+ * NaN and e on failure. */
+enum { COSTS_SENTENCE = 25 }; /* `length` for data without a known one */
 model_shape costs_shape(int64_t batch_tokens, int64_t length);
 double model_update_flops(model *m, int64_t length, err *e);
 #endif

@@ -3,15 +3,15 @@
 #define ABLATE_FUSION_H
 #include "network/model/model.h"
 
-/* "fused", "fused with a score program", "composed", "part fused, part composed", "none"; static storage. Determined
- * from the traced tape of a training step, so it is true for any plugin. NULL and e if the model cannot be traced. why
- * (may be NULL) gets the first reason why a part is composed: "MATMUL at mine.c:14 is not elementwise". */
+/* Returns "fused", "fused with a score program", "composed", "part fused, part composed" or "none" (static storage),
+ * read from the traced tape of a training step. NULL and e if the model cannot be traced. why (may be NULL): the first
+ * reason why a part is composed, such as "MATMUL at mine.c:14 is not elementwise". */
 const char *model_fusion(model *m, str *why, err *e);
 /* model_fusion for a decoding step. */
 const char *model_step_fusion(model *m, err *e);
-/* Sets the attention of that name in every role it supports, or the position. 0, or -1 and e: no such plugin. */
+/* Sets the attention in every role it supports, or the position. Returns 0, or -1 and e: no such plugin. */
 int model_choose_plugin(settings *set, const char *name, arena *a, err *e);
-/* model_fusion of a small model with this attention or position and defaults otherwise; *step: of its decoding steps.
- * CPU and GPUs fuse the same (tests/shim/test_score.c). NULL and e on failure. */
+/* model_fusion of a small model with this attention or position and other settings at their defaults; *step: of its
+ * decoding step. CPU and GPUs fuse alike (tests/shim/test_score.c). Returns NULL and e on failure. */
 const char *plugin_fusion(const char *name, const char **step, str *why, err *e);
 #endif

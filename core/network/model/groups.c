@@ -1,4 +1,4 @@
-/* groups.c - reads parameter_groups and gives each parameter its group. */
+/* groups.c - reads parameter_groups and assigns each parameter to a group. */
 #include "network/model/groups.h"
 #include "network/model/parametrization.h"
 #include <fnmatch.h>
@@ -31,7 +31,7 @@ static ab_parameter_kind kind_named(const char *word)
     return 0;
 }
 
-/* A pattern may match parameters of earlier groups, but not nothing. */
+/* Adds the parameters that match a word, unless an earlier group has them. Fails if none match. */
 static int choose(const reading *r, const char *word)
 {
     ab_parameter_kind kind = kind_named(word);
@@ -55,7 +55,7 @@ static int choose(const reading *r, const char *word)
 
 /* ---- reading settings ---- */
 
-/* "decay=0": into `set` as adamw.decay, or the factor of the learning rate. */
+/* Reads "decay=0" into `set` as adamw.decay, or "lr=0.5" as the group's factor. */
 static int read_setting(const reading *r, param_group *g, settings *set, char *word)
 {
     const ab_plugin *d = &r->m->optimizer->desc;
@@ -107,7 +107,7 @@ static int read_group(const reading *r)
     return 0;
 }
 
-/* The texts between |, without outer blanks. */
+/* Reads the groups, which | separates. */
 static int read_groups(model *m, err *e)
 {
     char *save = NULL, *all = arena_strdup(&m->memory, m->cfg.parameter_groups);
@@ -122,7 +122,7 @@ static int read_groups(model *m, err *e)
     return 0;
 }
 
-/* Matrices of wider models get a smaller learning rate, hence groups of their own: parametrization.h. */
+/* Makes groups of their own for matrices, whose learning rate mup lowers in wider models (parametrization.h). */
 static int split_matrices(model *m, double ratio, err *e)
 {
     int before = m->n_groups;

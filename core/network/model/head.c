@@ -1,10 +1,10 @@
-/* head.c - the end of the decoder: a plugin computes logits from its last rows, and may add to the loss. Its learned
- * values are below "head". */
+/* head.c - calls the head plugin, which computes logits from the decoder's last rows and may add to the loss. Its
+ * learned values are below "head". */
 #include "tensor/graph/padding.h"
 #include "network/model/trace.h"
 
 typedef struct {
-    layer_calls calls; /* first, so that the head's context is also this struct */
+    layer_calls calls; /* first member: the context points to it, and casts lead back to this struct */
     tracer *t;
 } head_place;
 
@@ -13,14 +13,14 @@ static ab_t token_vectors(ab_ctx *c)
     head_place *at = (head_place *)c->attn->layer;
     trace_caller before = {c->attn, c->hook, c->scope};
     owned_name *names = c->names;
-    c->hook = AB_IN_HOST, c->names = NULL; /* the host's table */
+    c->hook = AB_IN_HOST, c->names = NULL; /* the table is the host's */
     ab_t y = trace_softmax_table(at->t);
     c->names = names;
     trace_end(c, before);
     return y;
 }
 
-/* The input with the teacher's logits, one for all calls. */
+/* The input with the teacher's logits, shared by all calls. */
 static ab_t teacher(ab_ctx *c)
 {
     const tracer *t = ((head_place *)c->attn->layer)->t;
@@ -50,8 +50,8 @@ static attn_context context(tracer *t, head_place *at, ab_t x)
     return k;
 }
 
-/* Calls one of the head's functions with the decoder's last rows. It returns logits of the next token, or of the one
- * `by` tokens after it. */
+/* Calls the head with the decoder's last rows. Returns the logits of the next token (by 0), or those of the `by`-th
+ * token after it. */
 static ab_t call_head(tracer *t, ab_t x, int64_t by)
 {
     ab_ctx *c = t->c;
@@ -96,7 +96,7 @@ ab_t trace_losses(tracer *t, ab_t x, ab_t logits, ab_t target)
         trace_end(c, before);
         c->names = outside;
     }
-    /* copy the logits: other nodes, such as a tanh's gradient, may still read them */
+    /* copies the logits, because other nodes, such as a tanh's gradient, may still read them */
     dtype type = c->compute == F64 ? F64 : F32;
     return c->training ? t_add_scalar(c, t_cast(c, logits, type), 0) : logits;
 }

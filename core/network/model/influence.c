@@ -1,16 +1,16 @@
-/* influence.c - finds the keys that an attention's output depends on, for any attention, by a gradient through the
+/* influence.c - finds the keys that an attention's output depends on, for any attention, by differentiating through its
  * call.
  *
- * The gradient of r y_i with respect to the values v_j of a head is r W_h A_ij if the output is linear in the values,
- * with one number A_ij for each head, query and key, and W_h what follows the sum: its length is |A_ij| times one that
- * all keys share. So it yields attention's own weights, and the effective weights of linear attention, of decaying
- * states and of delta rules. An attention without such values is differentiated with respect to the rows that it reads.
+ * Let the output be linear in a head's values, y_i = sum_j A_ij v_j W_h, with a weight A_ij for each query and key. The
+ * gradient of r y_i' with respect to v_j is A_ij r W_h', whose length is |A_ij| times a factor that all keys share. So
+ * it yields the weights of attention, and the effective weights of linear attention, decaying states and delta rules.
+ * An attention without such values is differentiated with respect to the rows that it reads.
  */
 #include "network/model/trace.h"
 #include "tensor/graph/grad.h"
 #include <string.h>
 
-/* Has exactly one softmax over keys been kept? With several, none of them is the attention's weights. */
+/* Did the call keep exactly one softmax over keys? With several, none alone is the attention's weights. */
 static bool one_softmax(const ab_ctx *c, const char *scope)
 {
     char name[128];
@@ -20,7 +20,7 @@ static bool one_softmax(const ab_ctx *c, const char *scope)
     return n == 1;
 }
 
-/* The values of the call's sums over keys, [B,n,Tk,d]; id 0: there are none, or several. */
+/* The values [B,n,Tk,d] of the call's sums over keys; id 0 if there are none, or several. */
 static ab_t values_of(const ab_ctx *c, const attn_context *k)
 {
     ab_t v = k->values.id ? k->values : k->value_rows;
@@ -29,14 +29,14 @@ static ab_t values_of(const ab_ctx *c, const attn_context *k)
     return fits ? v : (ab_t){0};
 }
 
-/* The gradient of `of` through the nodes from `first` on up to y, whose gradient is dy. id 0: none. */
+/* The gradient with respect to `of`, given the gradient dy of y, through the nodes from `first` on; id 0: none. */
 static ab_t gradient(ab_ctx *c, ab_t of, int32_t first, ab_t y, ab_t dy)
 {
     grad_replace(c, y.id, dy);
     grad_sweep(c, first > of.id ? first : of.id + 1, y.id + 1);
     ab_t g = {c->grad[of.id]};
     memset(c->grad, 0, c->grad_cap * sizeof *c->grad);
-    return g.id ? t_add_scalar(c, g, 0) : g; /* + 0 makes it a value of its own */
+    return g.id ? t_add_scalar(c, g, 0) : g; /* + 0 makes a new node, which t_keep may name */
 }
 
 void trace_influence(ab_ctx *c, const attn_context *k, int32_t first, ab_t y, const char *scope)

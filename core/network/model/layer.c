@@ -1,18 +1,18 @@
-/* layer.c - one layer: the block arranges its sublayers; each is a plugin that knows its place in the model.
+/* layer.c - one layer: a block plugin calls the layer's sublayers, which are plugins, too.
  *
  * Names of parameters: enc.0.self.qkv.w, dec.0.cross.kv.b, dec.0.ffn.1.w, enc.0.self.ln.g; weights are [in, out]. */
 #include "network/model/parametrization.h"
 #include "network/model/trace.h"
 
 typedef struct {
-    layer_calls calls; /* first, so that the block's context is also this struct */
+    layer_calls calls; /* first member: the context points to it, and casts lead back to this struct */
     tracer *t;
     int role; /* ROLE_ENCODER or ROLE_DECODER */
     int64_t index;
     ab_t memory;
     const char *where; /* "enc.0" */
     const model_part *part;
-    int64_t n_carried; /* number of states of its feed-forwards and block so far, used in their names */
+    int64_t n_carried; /* states of its feed-forwards and block so far, which number their names */
 } layer;
 
 /* ---- a plugin's context ---- */
@@ -85,7 +85,7 @@ static void source_side(tracer *t, attn_context *k, bool queries)
     if (queries) k->q_rows = t->s.src_rows, k->q_time = t->s.src_time, k->q_off = t->src_off, k->qpos = t->src_kpos;
 }
 
-static void target_queries(tracer *t, attn_context *k) /* sets the query side of cross-attention */
+static void target_queries(tracer *t, attn_context *k) /* the query side of cross-attention */
 {
     if (t->decode)
         k->q_rows = t->s.batch * t->step.beam, k->q_time = t->step.beam, k->q_off = t->beam_off, k->qpos = t->beam_pos;
@@ -95,7 +95,7 @@ static void target_queries(tracer *t, attn_context *k) /* sets the query side of
 
 static void target_self(tracer *t, attn_context *k)
 {
-    if (t->decode) { /* every hypothesis is a sentence of one query */
+    if (t->decode) { /* every hypothesis is a sentence with one query */
         int64_t rows = t->s.batch * t->step.beam;
         k->batch = k->q_rows = k->k_rows = rows;
         k->q_time = 1, k->k_time = 1;
@@ -112,8 +112,8 @@ static void target_self(tracer *t, attn_context *k)
 
 static layer *layer_of(const ab_ctx *c) { return (layer *)c->attn->layer; }
 
-/* With patches: replaces the marked rows of an output by those of another run. A second output with that name is not
- * replaced. */
+/* With `patches`: replaces the marked rows of a sublayer's output by an input. Only the first output of a name is
+ * patched. */
 static ab_t patched(const layer *l, ab_t y, const char *name)
 {
     ab_ctx *c = l->t->c;
@@ -125,7 +125,7 @@ static ab_t patched(const layer *l, ab_t y, const char *name)
     return t_where(c, t_input(c, where, c->compute, PHASE_STEP, 1, 1, rows, 1), from, y);
 }
 
-/* A sublayer's output times the parametrisation's factor. */
+/* A sublayer's output times the factor of the parametrization. */
 static ab_t sublayer(const layer *l, ab_t y, const char *name)
 {
     ab_ctx *c = l->t->c;
@@ -146,7 +146,7 @@ void trace_self_side(tracer *t, attn_context *k, int role, ab_t x)
         source_side(t, k, true);
 }
 
-/* Runs an attention in its place; scope: the prefix of its learned values. */
+/* Runs an attention in this role; scope: the prefix of its learned values. */
 static ab_t run_attention(layer *l, const plugin *p, const void *cfg, int role, ab_t x, ab_t mem, int depth,
                           const char *scope)
 {
@@ -183,7 +183,7 @@ static ab_t attention(ab_ctx *c, ab_t x, bool cross)
     return sublayer(l, y, place);
 }
 
-/* "dec.0.self.linear"; for further calls "dec.0.self.linear.2" and so on. NULL and an error: too many calls. */
+/* "dec.0.self.linear", for later calls "dec.0.self.linear.2" and so on. NULL and an error after too many calls. */
 static const char *called_scope(ab_ctx *c, attn_context *k, const char *name)
 {
     size_t n = 0, times = 1;
@@ -239,7 +239,7 @@ static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
     attn_context k = trace_context(l->t, &m->cfg, m->feed_forward, l->role, l->index);
     k.info.dropout = c->training ? m->cfg.activation_dropout : 0;
     k.mixes_tokens = m->feed_forward->desc.claims & AB_MIXES_TOKENS;
-    k.n_carried = l->n_carried; /* each call has states of its own, even with an equal name */
+    k.n_carried = l->n_carried; /* each call has its own states, even under an equal name */
     if (k.mixes_tokens) trace_self_side(l->t, &k, l->role, x);
     trace_caller before = trace_begin(c, &k, AB_IN_FEED_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, name));
     ab_t y = tape_given(c, m->feed_forward->iface.feed_forward.forward(c, m->feed_forward_cfg, x), "feed_forward",

@@ -1,11 +1,11 @@
-/* make.c - opens a model: plugins, their settings, the checks before a run, initial values. */
+/* make.c - opens a model: finds plugins, binds their settings, checks them, initialises the parameters. */
 #include "network/model/groups.h"
 #include "network/settings/places.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* A plugin without parameters may share its name with one that has some (attention and schedule `linear`): then the
- * parameters belong to the other. */
+/* Plugins of different kinds may share a name (attention and schedule `linear`): settings below it belong to the one
+ * with parameters. */
 void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e)
 {
     if (!p) return NULL;
@@ -29,7 +29,7 @@ int model_open_task(const plugin *p, const settings *set, const ab_env *env, are
     return fail(e, "task '%s': %s", p->desc.name, said);
 }
 
-/* ---- do the parts fit? ---- */
+/* ---- do the plugins fit together? ---- */
 
 static uint32_t position_hooks(const plugin *position)
 {
@@ -106,7 +106,7 @@ static bool is_parameter_of(const char *key, const plugin *p)
     return false;
 }
 
-/* A plugin's parameter for some layers must be read by one of them. */
+/* Refuses a plugin's parameter for some layers if no plugin of these layers has it. */
 static int check_parameters(const model *m, err *e)
 {
     for (size_t i = 0; i < m->set.n; i++) {
@@ -181,7 +181,7 @@ static int make_parts(model *m, int role, err *e)
     bool differ = layers_differ(m);
     int64_t n = role == ROLE_ENCODER ? m->cfg.layers_encoder : m->cfg.layers_decoder;
     m->parts[role] = arena_alloc(&m->memory, (size_t)(n + 1) * sizeof *m->parts[role]);
-    for (int64_t i = 0; i <= n; i++) { /* the last part has the run's settings, for a block's `finish` */
+    for (int64_t i = 0; i <= n; i++) { /* part n has the run's settings, for a block's `finish` */
         model_part *part = &m->parts[role][i];
         *part = (model_part){m->cfg,
                              &m->set,
@@ -231,7 +231,7 @@ static void spread_ngrams(model *m)
     model_set_ngrams(m, id, token, n);
 }
 
-/* Traces the model once: a plugin that rejects its sizes fails here, before anything runs. */
+/* Traces the model once, to find its parameters. A plugin that rejects its sizes fails here, before anything runs. */
 static int learn_parameters(model *m, err *e)
 {
     model_shape s = {.batch = 2, .src_rows = 8, .tgt_rows = 8, .src_time = 4, .tgt_time = 4};
@@ -336,7 +336,7 @@ int model_check_reach(const model *m, int64_t needed, const char *why, err *e)
     return 0;
 }
 
-/* ---- arithmetic about a model ---- */
+/* ---- formulas ---- */
 
 int64_t model_count_formula(const config *c, int64_t vocab, bool encoder)
 {

@@ -15,7 +15,7 @@ enum { ROLE_ENCODER, ROLE_DECODER, ROLE_CROSS, ROLES };
 
 typedef struct param_group param_group; /* groups.h */
 
-/* The plugins and settings of one layer in one place: the run's, changed by [layers ...] (settings/places.h). */
+/* The plugins and settings of one layer in one role: the run's, changed by [layers ...] (settings/places.h). */
 typedef struct {
     config cfg;
     const settings *set;
@@ -33,39 +33,38 @@ typedef struct model {
     void *name##_cfg; /* position, position_cfg, feed_forward, ... */
     AB_MODEL_KINDS(MODEL_KIND)
 #undef MODEL_KIND
-    model_part *parts[ROLES];     /* [layers] each, ROLE_CROSS as ROLE_DECODER; NULL: no such role */
-    config widest;                /* cfg with the most heads and the widest layer: upper bounds for all layers */
+    model_part *parts[ROLES];     /* [layers] each; ROLE_CROSS has the decoder's number; NULL: no such role */
+    config widest;                /* cfg with the largest value of any layer for heads, d_ff, d_k and d_v */
     int64_t src_vocab, tgt_vocab; /* ids; src_vocab 0: decoder-only, no encoder and no cross attention */
-    dtype compute;                /* type of rows */
+    dtype compute;                /* type of activations */
     const backend *backend;
     params params;
-    param_group *groups; /* optimizer settings by param.group: [n_groups], the first is the run's own */
+    param_group *groups; /* optimizer settings: [n_groups], index param.group; 0 has the run's */
     int n_groups;
     table_cache tables; /* tables of positions, kept across traces */
-    /* loss tapes keep attention weights by name (plugin/attention_context.h), which prevents fusion */
+    /* loss tapes keep attention weights as SCOPE.weights (plugin/attention_context.h), which prevents fusion */
     bool keep_weights;
-    /* with keep_weights: loss tapes also compute the keys that other attentions' outputs depend on (trace_influence);
-     * values that depend on the batch alone are then in phase SETUP */
+    /* with keep_weights: for an attention without kept weights, loss tapes also compute on which keys its output
+     * depends (trace_influence); values that depend on the batch alone are then in phase SETUP */
     bool keep_influence;
     bool keep_outputs; /* loss tapes keep each sublayer's output as "dec.0.ffn" KEPT_OUTPUT */
-    /* loss tapes have inputs "dec.0.ffn" PATCH [rows,d_model] and PATCHED_ROWS [rows,1]: the sublayer's output has the
-     * first's rows where the second is 1; F32 or F64 only */
+    /* loss tapes have inputs "dec.0.ffn" PATCH [rows,d_model] and PATCHED_ROWS [rows,1]; where PATCHED_ROWS is 1, PATCH
+     * replaces the sublayer's output; F32 or F64 only */
     bool patches;
-    bool bidirectional; /* a decoder that sees whole lines (MODEL_BIDIRECTIONAL) */
-    bool wide_logits;   /* logits of evaluation are fp32, not bf16: a teacher's */
+    bool bidirectional; /* the decoder sees whole lines (MODEL_BIDIRECTIONAL) */
+    bool wide_logits;   /* evaluation computes logits in fp32, not bf16, for a teacher */
     bool prints;        /* loss tapes keep what ab_print prints */
-    FILE *print_to;     /* runs of loss tapes print the values here; NULL: nowhere. Owned by the caller */
+    FILE *print_to;     /* where runs of loss tapes print them; NULL: nowhere. Owned by the caller */
     bool generic;       /* never fuse attention, or a norm with its addition: for `ablate check` */
     struct {
-        /* source token ngram.token[i] has n-gram ngram.id[i]: [n]; initially ten made up for every token, for models
-         * that see no text */
+        /* source token token[i] has n-gram id[i]: [n]; until model_set_ngrams, ten made-up ones per token */
         const int32_t *id, *token;
         int64_t n;
     } ngram;
     arena memory;
 } model;
 
-/* Type of its products as text: "fp32". */
+/* Type of the model's products, such as "fp32". */
 static inline const char *model_precision(const model *m) { return m->params.int8 ? "int8" : dtype_name(m->compute); }
 
 /* Finds the plugins, binds their settings, checks that they fit each other and the vocabularies, traces once to find
@@ -73,39 +72,39 @@ static inline const char *model_precision(const model *m) { return m->params.int
  * model; its shapes and batches have no source (0 rows), and attention_encoder and attention_cross are ignored. */
 int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute, const backend *b,
                err *e);
-/* A setting beside the keys, of a task with AB_BIDIRECTIONAL: the decoder's self-attention sees all. */
+/* Set by tasks with AB_BIDIRECTIONAL; not a key: the decoder's self-attention sees all tokens. */
 #define MODEL_BIDIRECTIONAL "task.bidirectional"
 extern const uint32_t role_bits[ROLES];        /* AB_SELF, AB_CAUSAL, AB_CROSS */
-uint32_t model_role(const model *m, int role); /* the bit of a place (ROLE_...) */
-/* AB_POS_... of the position's functions that the attention does not accept; embed is not among them. */
+uint32_t model_role(const model *m, int role); /* AB_SELF, AB_CAUSAL or AB_CROSS of a ROLE_... */
+/* Returns AB_POS_... bits of the position's functions that the attention does not accept (`embed` excepted). */
 uint32_t position_missing(const plugin *position, const plugin *attention);
-/* Checks that the part's attention fits its place (ROLE_...) and position; -1 and e. */
+/* Checks that the part's attention fits its role (ROLE_...) and position. Returns 0, or -1 and e. */
 int model_check_part(const model *m, const model_part *part, int role, err *e);
-/* A plugin's parameters from the settings, in `a`. NULL and e. */
+/* Reads a plugin's parameters from the settings; allocates in `a`. Returns NULL and e on failure. */
 void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e);
 enum { TASK_SAYS = 1024 }; /* bytes */
-/* Opens a task with its parameters from the settings, in `a`. said: its line about the data, or "". -1 and e. */
+/* Opens a task with its settings, in `a`. said: its message about the data, or "". Returns 0, or -1 and e. */
 int model_open_task(const plugin *p, const settings *set, const ab_env *env, arena *a, void **self,
                     char said[TASK_SAYS], err *e);
-/* Sets the source tokens' n-grams, if cfg.char_ngrams; call it before the first tape. The lists, [n] each
- * (tokens/ngrams.h), must outlive the model. */
+/* Sets the source tokens' n-grams if cfg.char_ngrams; call it before the first tape. id and token [n] (tokens/ngrams.h)
+ * must outlive the model. */
 void model_set_ngrams(model *m, const int32_t *id, const int32_t *token, int64_t n);
 void model_free(model *m);
 static inline bool model_has_encoder(const model *m) { return m->src_vocab > 0; }
 /* A parameter's description for optimizers. */
 ab_parameter model_parameter(const param *p);
-/* The kind of plugin that a key names; 0: none, or `attention`, which sets all three roles. */
+/* The kind of plugin that a key names; 0: none, or `attention`, which names all three roles. */
 ab_kind model_plugin_kind(const char *key);
-/* Opens the files of plugins that the settings name: for settings of the user (plugin.h). */
+/* Opens the plugin files that a user's settings name (plugin.h). Returns 0, or -1 and e. */
 int model_open_plugins(const settings *set, err *e);
-/* The plugins that the settings name, {"position":{"name":"rotary","sha256":"...","file":"/..."},...}: appended. */
+/* Appends the plugins that the settings name: {"position":{"name":"rotary","sha256":"...","file":"/..."},...}. */
 int model_plugins_json(const settings *set, str *out, err *e);
-/* Called before each function of a layer's plugin. The conformance check fills the stack with garbage here, to expose
- * arrays that a plugin does not initialise. NULL: none. */
+/* Called before each function of a layer's plugin; NULL: none. The conformance check fills the stack with garbage here,
+ * to expose arrays that a plugin does not initialise. */
 extern void (*model_before_plugin)(void);
 
-/* Refuses a length beyond the table of the position or of an attention; a plugin with such a table has a parameter
- * `max_len` (ab_plugin.h). needed: rows [tokens]; why: a clause for the message. Returns 0, or -1 and e. */
+/* Refuses a length beyond the table of the position or an attention, which their parameter `max_len` limits
+ * (ab_plugin.h). needed: rows [tokens]; why: a clause for the message. Returns 0, or -1 and e. */
 int model_check_reach(const model *m, int64_t needed, const char *why, err *e);
 
 /* Element i of a value's data on the host. */
@@ -123,80 +122,77 @@ static inline double number_at(const void *x, dtype type, size_t i)
 
 typedef struct {
     int64_t batch;              /* sentences B */
-    int64_t src_rows, tgt_rows; /* packed rows, dummy rows included */
+    int64_t src_rows, tgt_rows; /* packed rows, padding rows included */
     int64_t src_time, tgt_time; /* longest sentence of each side */
 } model_shape;
 
-/* Views of one batch, described in data/batch.h. Lengths are before rounding up. */
+/* Views of one batch, described in data/batch.h. Lengths exclude padding. */
 typedef struct {
     model_shape shape;
     const int32_t *src_ids, *src_pos, *src_offset;
     const int32_t *tgt_in, *tgt_out, *tgt_pos, *tgt_offset;
 } model_batch;
 
-/* Input of a training tape whose head asks for the teacher's logits [tgt_rows,tgt_vocab]: the caller copies them into
- * it. With the setting teacher = TEACHER_MADE_UP, of `ablate check`, model_loss_inputs writes some of its own. */
+/* Input of a training tape whose head asks for the teacher's logits [tgt_rows,tgt_vocab], which the caller writes. With
+ * teacher = TEACHER_MADE_UP (`ablate check`), model_loss_inputs writes made-up ones. */
 #define TEACHER         "teacher"
 #define TEACHER_MADE_UP "teacher made up"
 #define RECORDED        "recorded "
 #define KEPT_OUTPUT     ".output"
 #define PATCH           ".patch"
 #define PATCHED_ROWS    ".patched"
-/* with keep_influence: the factor of each row of an attention's output, and the product's gradient with respect to the
- * attention's values [B,heads,Tk,d] or to the rows of its key side [rows,d_model] */
+/* with keep_influence: an input, the factor on each row of an attention's output, and the product's gradient with
+ * respect to the values [B,heads,Tk,d], or to the rows of the key side [rows,d_model] */
 #define PROBE     ".probe"
 #define BY_VALUES ".by_values"
 #define BY_ROWS   ".by_rows"
 #define WATCHED   ".watched" /* "enc.0.watched": with watch_layers, a layer's output in training */
-/* Loss of one batch; with its gradient if `training`. Results: "losses" [tgt_rows,2] (smoothed, plain; see CE in op.h),
- * and "logits" [tgt_rows, tgt_vocab] if not training. In training also: RECORDED plus the name of each number or
- * vector [n] that plugins record (mean over layers), and, with one element, "auxiliary", the plugins' losses as part of
- * the sum of losses. */
+/* Traces the loss of one batch; with `training` also its gradient. Results: "losses" [tgt_rows,2] (smoothed, plain; see
+ * CE in op.h), and "logits" [tgt_rows, tgt_vocab] if not training. In training also RECORDED NAME for each number or
+ * vector [n] that plugins record (mean over layers), and "auxiliary" [1], the plugins' share of the summed loss. */
 ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e);
-/* True if a loss tape of shape `all` can run every batch with as many rows and no more or longer sentences. This holds
- * if all values are packed rows, because then no value depends on the number of sentences or their lengths; it is
- * verified by comparing traces of `one` and of other shapes. It is false if values have shapes [B,..,T,..]; then `all`,
- * which may be large, is not traced. */
+/* Can a loss tape of shape `all` run every batch with equally many rows and no more or longer sentences? Yes if all
+ * values are packed rows, which do not depend on the number or lengths of sentences; verified by comparing traces of
+ * `one` and other shapes. No if values have shapes [B,..,T,..]; then `all`, which may be large, is not traced. */
 bool model_shape_independent(model *m, const model_shape *one, const model_shape *all, bool training);
-/* Sets the inputs of a loss tape; norm = 1 / target tokens for a mean. A decoder-only model ignores a batch's
- * source. */
+/* Sets a loss tape's inputs. norm: 1 / target tokens for a mean. A decoder-only model ignores the batch's source. */
 void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm);
 
-/* Encoder alone. Inputs src.ids, src.pos, src.offset, src.len; kept: "memory" [src_rows, d_model]. */
+/* Traces the encoder. Inputs: src.ids, src.pos, src.offset, src.len. Result: "memory" [src_rows, d_model]. */
 ab_ctx *model_encode_tape(model *m, const model_shape *s, err *e);
 void model_encode_inputs(ab_ctx *c, const model_batch *b);
 
 typedef struct {
     int64_t beam;                 /* hypotheses per sentence */
     int64_t capacity, cache_rows; /* steps and rows that a cache can hold */
-    int64_t seen;                 /* > time: number of past steps that composed attention covers */
-    /* The hypotheses of a sentence are tokens that follow one another, each row at its own time [R]; the head proposes
-     * this many tokens after the next one. */
+    int64_t seen;                 /* past steps that composed attention covers; > time */
+    /* a sentence's hypotheses are consecutive tokens, each row at its own time [R]; the head proposes `ahead` tokens
+     * after the next one */
     bool block;
     int64_t ahead;
 } model_step;
 
-/* One decoding step of `batch` sentences with `beam` hypotheses each, R = batch * beam rows, hypothesis h of sentence b
- * in row b * beam + h. Inputs of phase SETUP: memory [src_rows, d_model] (compute type), src.offset [B+1], src.len [B];
- * of phase STEP: tgt.ids [R] (the tokens before), time [1], pos [R] (= time), ancestors [R,capacity]: this hypothesis's
- * row in each earlier step, parents [R]: the row it continues. Caches may have more rows than the step, from hypotheses
- * that have ended. Result: "logits" [R, tgt_vocab]; with `ahead` also "proposal.1" and so on. States (caches) are
- * requested by name. With `block`, time is [R]. A node that needs one time for all rows then reads an input "one.time",
- * which is never set. */
+/* Traces one decoding step of `batch` sentences with `beam` hypotheses each: R = batch * beam rows, hypothesis h of
+ * sentence b in row b * beam + h. Inputs of phase SETUP: memory [src_rows, d_model] (compute type), src.offset [B+1],
+ * src.len [B]. Of phase STEP: tgt.ids [R], the previous tokens; time [1], or [R] with `block`; pos [R] (= time);
+ * ancestors [R,capacity], the hypothesis's row in each earlier step; parents [R], the row that it continues. Caches may
+ * have more rows than the step, from ended hypotheses. Results: "logits" [R, tgt_vocab]; with `ahead` also "proposal.1"
+ * and so on. States (caches) are requested by name. With `block`, a node that needs one time for all rows reads an
+ * input "one.time", which is never set. */
 ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, err *e);
 
-/* Like model_open, without memory for the learned values: the model can be traced and counted (costs.h), not run. */
+/* Like model_open, without memory for values: the model can be traced and its costs counted (costs.h), not run. */
 int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
                         const backend *b, err *e);
-/* Like model_open, for callers that read the learned values from a file and do not train: values are zeros, without
- * memory for gradients and optimizer. */
+/* Like model_open, for callers that read the learned values from a file and do not train: values are 0, without memory
+ * for gradients and optimizer. */
 int model_open_to_read(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
                        const backend *b, err *e);
 
 /* Number of parameters by formula; equals params_count for built-in attention and positions (tested). encoder: false
  * for a decoder-only model. */
 int64_t model_count_formula(const config *c, int64_t vocab, bool encoder);
-/* Floating-point operations of one training step of the paper's Transformer over this many real tokens (forward and
- * backward, products of rows with weights only), for bench. costs.h counts those of any model. */
+/* FLOPs of one training step of the paper's Transformer on this many real tokens (forward and backward, products of
+ * rows with weights only), for bench. For any model: costs.h. */
 double model_flops(const model *m, double src_tokens, double tgt_tokens);
 #endif

@@ -36,8 +36,8 @@ static int check_plugins(const model *m, err *e)
     return 0;
 }
 
-/* Refuses weights without a rule: those not made by ab_linear, whose inputs are unknown, and tables of positions as
- * wide as the model, which have a scale of their own. */
+/* Refuses weights without a rule: those not made by ab_linear, whose inputs are unknown, and position tables as wide as
+ * the model, which have their own scale. */
 static int check_parameters(const model *m, err *e)
 {
     for (size_t i = 0; i < m->params.n; i++) {

@@ -14,11 +14,11 @@
 #define ABLATE_PARAMETRIZATION_H
 #include "network/model/model.h"
 
-double width_ratio(const config *c);                     /* r, or 1 */
-double embedding_width(const config *c);                 /* d_model, or the base's */
+double width_ratio(const config *c);                     /* r; 1 without mup */
+double embedding_width(const config *c);                 /* d_model; base_d_model with mup */
 double query_factor(const config *c);                    /* 0: none */
-double sublayer_factor(const config *c, int64_t layers); /* 1 without base_layers; layers: of this stack */
-/* -1 and e if a plugin has no rule: another optimizer than Adam and its kin, a schedule that depends on d_model,
- * weights outside ab_linear. After the first trace. */
+double sublayer_factor(const config *c, int64_t layers); /* layers: of this stack; 1 without base_layers */
+/* Call after the first trace. Returns -1 and e if a plugin has no rule: an optimizer unlike Adam, a schedule that
+ * depends on d_model, weights outside ab_linear. */
 int parametrization_check(const model *m, err *e);
 #endif

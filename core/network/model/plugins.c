@@ -1,11 +1,11 @@
-/* plugins.c - a run's plugins as JSON; its results depend on them and on its settings. */
+/* plugins.c - the plugins that a run's settings name, as JSON with their hashes. */
 #include "network/model/model.h"
 #include <stdlib.h>
 
 ab_kind model_plugin_kind(const char *key)
 {
     const char *name = config_plugin_kind(key);
-    for (ab_kind k = 1; name && k < AB_KIND_COUNT; k++) /* `attention` sets all three roles */
+    for (ab_kind k = 1; name && k < AB_KIND_COUNT; k++) /* `attention` names three roles, so it has no single kind */
         if (same(plugin_kind_name(k), name)) return same(key, "attention") ? 0 : k;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* trace.c - the forward pass of the Transformer, from top to bottom, in training, evaluation and decoding alike.
+/* trace.c - the forward pass of the Transformer in training, evaluation and decoding.
  *
  * Each stack embeds its tokens and runs its layers (layer.c); the decoder's rows become logits. Names of parameters
  * outside layers: embed, src.embed, src.ngrams, tgt.embed, softmax, and those of plugins below enc and dec.
@@ -21,7 +21,7 @@ static ab_t counting(ab_ctx *c, int64_t n, int64_t first, int64_t step) /* ids f
 ab_t trace_scaled(ab_ctx *c, ab_t x, double factor)
 {
     if (!x.id || factor == 1) return x;
-    dtype type = tape_at(c, x)->type; /* there is no product of BF16 rows with a number */
+    dtype type = tape_at(c, x)->type; /* BF16 rows have no product with a number */
     return t_cast(c, t_mul_scalar(c, t_cast(c, x, type == BF16 ? F32 : type), factor), type);
 }
 
@@ -48,8 +48,7 @@ ab_t trace_softmax_table(tracer *t)
     return t->m->cfg.share_embeddings == SHARE_NONE ? table(t, "softmax", t->m->tgt_vocab) : target_table(t);
 }
 
-/* The vectors [V,d] that characters add to source tokens: the mean of a token's n-gram vectors (Bojanowski et al. 2017,
- * section 3.2). */
+/* The n-gram vectors [V,d] added to source tokens: each token's mean (Bojanowski et al. 2017, section 3.2). */
 static ab_t composed_table(tracer *t)
 {
     model *m = t->m;
@@ -65,7 +64,7 @@ static ab_t composed_table(tracer *t)
     return y;
 }
 
-/* A device does not sort ids for the gradient itself: model_loss_inputs does. */
+/* An input with sorted ids for a device's gradient; model_loss_inputs sorts them. */
 static ab_t sorted_ids(tracer *t, ab_t ids, const char *name)
 {
     const backend *b = t->m->backend;
@@ -93,9 +92,9 @@ static ab_t encoder(tracer *t, ab_t ids)
     return trace_finish(t, ROLE_ENCODER, x);
 }
 
-/* In training on a device every row of logits begins at a multiple of 16 bytes: the three products with a vocabulary of
- * odd size have no fast kernels otherwise. Elsewhere logits are read as [rows, vocabulary], and for a small vocabulary
- * padding does not pay. */
+/* Padding of logits' rows in training on a device: each row begins at a multiple of 16 bytes, because the products with
+ * a vocabulary of odd size have no fast kernels otherwise. None elsewhere, where logits are read as [rows, vocabulary],
+ * and none for a small vocabulary. */
 static int64_t padding(const tracer *t)
 {
     enum { COLUMNS = 8, WORTH_IT = 64 };
@@ -139,11 +138,11 @@ static ab_ctx *finish(tracer *t, err *e)
     return NULL;
 }
 
-/* ---- numbers recorded by plugins ---- */
+/* ---- numbers that plugins record ---- */
 
 static ab_t sum_of(ab_ctx *c, ab_t a, ab_t b) { return a.id ? t_binary(c, OP_ADD, a, b) : b; }
 
-/* The mean of the values recorded under this name, element by element: [n], n the longest one's. */
+/* The mean of the values recorded under this name, element by element: [n], the longest one's length. */
 static ab_t mean_recorded(ab_ctx *c, const noted *first)
 {
     double share[AB_LOG_MOST] = {0};
@@ -164,8 +163,8 @@ static ab_t mean_recorded(ab_ctx *c, const noted *first)
     return t_binary(c, OP_MUL, sum, t_const(c, (int64_t[4]){1, 1, 1, n}, share));
 }
 
-/* Each name's mean is kept as "recorded NAME". The loss is a sum over target tokens times norm; an auxiliary one, a
- * mean, counts as often, and all of them together are kept as "auxiliary". */
+/* Keeps each name's mean as "recorded NAME", and the weighted sum of auxiliary losses as "auxiliary". The loss is a sum
+ * over target tokens times norm, so an auxiliary loss, a mean, is multiplied by norm * target tokens. */
 static void keep_recorded(ab_ctx *c, ab_t norm, ab_t tgt_out)
 {
     ab_t all = {0};
@@ -210,7 +209,7 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
     ab_t losses = t_ce(c, logits, tgt_out, norm, m->cfg.label_smoothing, m->cfg.label_smoothing_over == SMOOTH_OTHERS);
     t_keep(c, losses, "losses");
     if (!training && m->wide_logits) logits = t_cast(c, logits, c->compute == F64 ? F64 : F32);
-    if (!training) t_keep(c, logits, "logits"); /* in training its storage becomes the gradient's */
+    if (!training) t_keep(c, logits, "logits"); /* in training the gradient reuses its memory */
     if (training && losses.id) {
         keep_recorded(c, norm, tgt_out);
         tape_backward(c, losses);
@@ -265,10 +264,10 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, 
 static void place(ab_ctx *c, const char *name, const void *data, size_t n)
 {
     ab_t x = tape_find(c, name);
-    tape_write(c, x, data, n * dtype_size(tape_at(c, x)->type)); /* unless it is unread, such as positions */
+    tape_write(c, x, data, n * dtype_size(tape_at(c, x)->type)); /* skipped if nothing reads x, such as positions */
 }
 
-/* Writes first rows and lengths of n sentences; if the tape has room for more, the rest are empty. */
+/* Writes first rows and lengths of n sentences; the tape's remaining sentences are empty. */
 static void place_sentences(ab_ctx *c, const char *offsets, const char *lengths, const int32_t *offset, int64_t n)
 {
     size_t room = (size_t)node_count(tape_at(c, tape_find(c, offsets)));
@@ -280,13 +279,13 @@ static void place_sentences(ab_ctx *c, const char *offsets, const char *lengths,
     free(at);
 }
 
-/* Writes the rows sorted by their ids (stable), then the sorted ids, so that the kernel need not sort. */
+/* Writes the rows in order of their ids (stable), then the sorted ids, for a kernel that does not sort. */
 static void place_sorted(ab_ctx *c, const char *name, const int32_t *ids, size_t n)
 {
     int32_t most = -1;
     for (size_t i = 0; i < n; i++)
         if (ids[i] > most) most = ids[i];
-    size_t ends = (size_t)most + 2; /* ids below 0 come last */
+    size_t ends = (size_t)most + 2; /* ids below 0 are sorted last */
     int32_t *order = xmalloc((2 * n + 1) * sizeof *order), *end = xcalloc(ends + 1, sizeof *end);
     for (size_t i = 0; i < n; i++) end[(ids[i] < 0 ? ends - 1 : (size_t)ids[i]) + 1]++;
     for (size_t k = 1; k <= ends; k++) end[k] += end[k - 1];
@@ -309,7 +308,7 @@ void model_encode_inputs(ab_ctx *c, const model_batch *b)
     if (tape_find(c, "src.sorted").id) place_sorted(c, "src.sorted", b->src_ids, rows);
 }
 
-/* Writes made-up logits between -2 and 2. */
+/* Writes made-up logits in [-2, 2]. */
 static void place_made_up(ab_ctx *c, ab_t x)
 {
     size_t n = (size_t)node_count(tape_at(c, x));

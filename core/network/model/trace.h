@@ -9,7 +9,7 @@ typedef struct {
     ab_ctx *c;
     model_shape s;
     ab_t src_off, src_len, src_pos_rows, tgt_off, tgt_len; /* ids [B+1], [B], [rows] */
-    ab_t src_ids, tgt_ids;                                 /* the rows' tokens; in decoding the hypotheses' */
+    ab_t src_ids, tgt_ids;                                 /* tokens of the rows, in decoding of the hypotheses */
     ab_t src_kpos, tgt_kpos;                               /* ids 0 .. time - 1 */
     ab_t memory;                                           /* the encoder's rows, or id 0 */
     /* decoding */
@@ -19,32 +19,32 @@ typedef struct {
     ab_t beam_off, beam_pos, row_off, row_len, past_pos;
 } tracer;
 
-/* Rows times a number, in their own type. */
+/* x times a number, in x's type. */
 ab_t trace_scaled(ab_ctx *c, ab_t x, double factor);
-/* The position's embed on rows x, with its values below "enc" or "dec"; x if it has none. */
+/* Adds the position's `embed` to rows x; its learned values are below "enc" or "dec". Returns x if it has none. */
 ab_t trace_embed_position(tracer *t, int role, ab_t x, ab_t pos);
-/* Layer `index` of the encoder or decoder (role): the run's block. memory: the encoder's rows, or id 0. */
+/* Traces the block of layer `index` in the encoder or decoder (role). memory: the encoder's rows, or id 0. */
 ab_t trace_layer(tracer *t, int role, int64_t index, ab_t x, ab_t memory);
-/* A layer with the plugins of the decoder's first one, its learned values below `where` ("head.mtp"). */
+/* Traces a layer with the plugins of the decoder's first one; its learned values are below `where` ("head.mtp"). */
 ab_t trace_own_layer(tracer *t, const char *where, ab_t x);
-/* The block's `finish` after the last layer. */
+/* Calls the block's `finish`, after the last layer. */
 ab_t trace_finish(tracer *t, int role, ab_t x);
 
-/* The softmax's table [vocabulary,d_model]. */
+/* The table of the softmax [vocabulary,d_model]. */
 ab_t trace_softmax_table(tracer *t);
-/* The head's logits of the decoder's last rows; padding: t_linear_padded's, read by the usual head only. */
+/* The head's logits for the decoder's last rows. padding: as for t_linear_padded, only by the usual head. */
 ab_t trace_logits(tracer *t, ab_t x, int64_t padding);
-/* The head's logits of the token `by` tokens after the next one; the head must propose at least `by` such tokens. */
+/* The head's logits for the `by`-th token after the next one, which it must propose. */
 ab_t trace_proposal(tracer *t, ab_t x, int64_t by);
-/* Traces the head's losses; in evaluation it only finds its learned values. Returns the logits whose storage the
- * gradient may take. */
+/* Traces the head's losses; in evaluation only to find its learned values. Returns the logits whose memory the gradient
+ * may reuse. */
 ab_t trace_losses(tracer *t, ab_t x, ab_t logits, ab_t target);
 
 /* ---- calling a plugin (layer.c) ---- */
 
-/* The context of a plugin called in `role`; index: the layer's. */
+/* The context of a plugin called in `role` in layer `index`. */
 attn_context trace_context(const tracer *t, const config *f, const plugin *p, int role, int64_t index);
-/* Sets the sentences of self-attention over rows x, for hooks that may read other tokens. */
+/* Sets the sentences of self-attention over rows x, for functions that may read other tokens. */
 void trace_self_side(tracer *t, attn_context *k, int role, ab_t x);
 typedef struct { /* the caller's state, restored by trace_end */
     attn_context *attn;
@@ -53,10 +53,10 @@ typedef struct { /* the caller's state, restored by trace_end */
 } trace_caller;
 trace_caller trace_begin(ab_ctx *c, attn_context *k, ab_hook hook, const char *scope);
 void trace_end(ab_ctx *c, trace_caller before);
-/* Traces, for an attention's output y (nodes from `first` on), the gradient of its product with an input SCOPE PROBE
- * [rows,d_model], with respect to the values that its sums over keys take, or the rows of its key side: kept as SCOPE
- * BY_VALUES or BY_ROWS. Nothing if one softmax's weights are kept. influence.c */
+/* With keep_influence: traces the gradient of y times an input SCOPE PROBE [rows,d_model] with respect to the values of
+ * the call's sums over keys (kept as SCOPE BY_VALUES) or to its key side's rows (BY_ROWS). first: the call's first
+ * node. Does nothing if the weights of one softmax are kept. influence.c */
 void trace_influence(ab_ctx *c, const attn_context *k, int32_t first, ab_t y, const char *scope);
-/* Rows [rows, width] in the type of rows; else the failed tensor and an error that names the plugin. */
+/* Returns y in the type of rows if it is [rows, width]; else the failed tensor, with an error naming the plugin. */
 ab_t trace_expect_rows(ab_ctx *c, const plugin *p, ab_t y, int64_t rows, int64_t width);
 #endif

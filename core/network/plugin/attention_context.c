@@ -1,6 +1,7 @@
-/* attention_context.c - the attention context, which lets a plugin's forward pass also run as its step-by-step decoder.
+/* attention_context.c - the functions of attention. A plugin's forward pass calls them and so also runs as its
+ * step-by-step decoder.
  *
- * This file has learned values and projections (queries, keys and values of the same rows come from one fused product),
+ * This file has learned values and projections (one fused product computes queries, keys and values of the same rows),
  * scores, masks and weighted sums. attention_fused.c: attention as one operation. attention_scan.c: recurrences, rows
  * and padded sentences.
  */
@@ -71,7 +72,7 @@ ab_t attn_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wid
     return t_linear(c, x, l.w, l.b, 0, relu);
 }
 
-/* A product with a learned value of the host. */
+/* A projection whose learned value belongs to the host. */
 static ab_t linear_of_host(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide)
 {
     ab_hook before = enter_hook(c, AB_IN_HOST);
@@ -84,7 +85,7 @@ static ab_t linear_of_host(ab_ctx *c, ab_t x, const char *name, int64_t width, i
 
 ab_t attn_offsets(ab_ctx *c, bool query_side) { return query_side ? c->attn->q_off : c->attn->k_off; }
 
-/* One product for everything computed from the rows of mem: q, k, v in self-attention, k and v in cross-attention. */
+/* One product for all that reads the rows of mem: q, k, v in self-attention, k and v in cross-attention. */
 static ab_t joined_product(ab_ctx *c, bool self)
 {
     attn_context *k = c->attn;
@@ -97,7 +98,7 @@ static ab_t joined_product(ab_ctx *c, bool self)
     return k->joined;
 }
 
-/* Appends this step's x to the earlier steps' cache of this name. */
+/* Appends this step's x to the cache named `of` and returns all steps so far. */
 static ab_t cached(ab_ctx *c, ab_t x, const char *of)
 {
     attn_context *k = c->attn;
@@ -121,7 +122,7 @@ ab_t host_heads(ab_ctx *c, ab_t rows, int64_t heads)
     return t_heads(c, rows, s.offset, 0, heads, d[3] / heads, s.time);
 }
 
-/* Only self attention has rotations: the position of a query is that of its key. */
+/* Applies the position's rotation; only in self-attention, where queries and keys have the same positions. */
 ab_t host_rotate(ab_ctx *c, ab_t x)
 {
     const attn_context *k = c->attn;
@@ -146,7 +147,7 @@ ab_t host_remember(ab_ctx *c, ab_t x)
     return cached(c, x, arena_printf(&c->memory, "cache.%lld", (long long)k->n_remembered++));
 }
 
-/* The queries' heads as rows. If y was split from rows, returns those rows. */
+/* Merges the heads of y into rows. If y was split from rows, returns those rows. */
 static ab_t merged(ab_ctx *c, ab_t y)
 {
     const attn_context *t = c->attn;
@@ -214,7 +215,7 @@ ab_t host_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
     return s;
 }
 
-/* Fails if the parametrisation scales queries and the plugin computes its own: their scores would ignore d_k. */
+/* Fails if the parametrization scales queries but the plugin computes its own, whose scores would ignore d_k. */
 bool attn_scales_queries(ab_ctx *c)
 {
     const attn_context *t = c->attn;

@@ -1,7 +1,7 @@
 /* attention_delta.c - ab_delta_scan, ab_dplr_scan: recurrences whose state is a matrix for each sentence and head.
  *
- * One operation if the backend has it; otherwise, and under `generic`, composed (graph/ops_delta.c). In a decoding step
- * each hypothesis's carried state takes one step, or one for each position of its token. */
+ * Runs as one operation if the backend has it, else, or with `generic`, composed (graph/ops_delta.c). A decoding step
+ * updates each hypothesis's carried state once, or once per position of its token. */
 #include "network/plugin/attention_context.h"
 #include <string.h>
 
@@ -9,11 +9,11 @@ enum { Q, K, V, BETA, DECAY, DELTA_IN, A = BETA, B, DPLR_DECAY, DPLR_IN };
 typedef struct {
     const char *name;
     bool dplr;
-    ab_t in[DPLR_IN]; /* q, k, v, then beta, decay, or a, b, decay */
+    ab_t in[DPLR_IN]; /* q, k, v; then beta, decay, or with dplr a, b, decay */
     int n;
 } scan;
 
-/* The next state, from `kept` before the decay. */
+/* The next state, given the state `kept`. */
 static ab_t next_state(ab_ctx *c, const scan *s, ab_t kept)
 {
     ab_t v = s->in[V], decay = s->in[s->dplr ? DPLR_DECAY : DECAY], change = {0};
@@ -26,7 +26,7 @@ static ab_t next_state(ab_ctx *c, const scan *s, ab_t kept)
     return t_binary(c, OP_ADD, kept, t_matmul(c, s->in[K], v, 1, 0));
 }
 
-/* One token from the state that each hypothesis' parent carried. */
+/* Decodes one token: updates the state that each hypothesis's parent carried. */
 static ab_t one_token(ab_ctx *c, const scan *s, int64_t each)
 {
     const int64_t *d = tape_at(c, s->in[K])->dim;
@@ -63,8 +63,8 @@ static ab_t all_positions(ab_ctx *c, const scan *s, int backwards)
     if (one) return t_delta_scan(c, x[Q], x[K], x[V], x[BETA], x[DECAY], backwards, chunk_of(c, x[K]));
     return t_delta_scan_composed(c, x[Q], x[K], x[V], x[BETA], x[DECAY], backwards, DELTA_CHUNK);
 }
-/* With `each` positions a token: queries of zeros at all but the position that is read, the last one of the
- * recurrence. */
+/* Runs a recurrence with `each` positions per token. Only the position that it reaches last is read; the others get
+ * queries of 0. */
 static ab_t all_tokens(ab_ctx *c, scan s, int64_t each, int backwards)
 {
     if (each == 1) return all_positions(c, &s, backwards);
@@ -77,7 +77,7 @@ static ab_t all_tokens(ab_ctx *c, scan s, int64_t each, int backwards)
     return t_slice(c, y, -1, backwards ? 0 : (each - 1) * width, width);
 }
 
-/* Repeats axes B and H of length 1; false after an error. */
+/* Broadcasts axes B and H of all inputs. Returns false after an error. */
 static bool given(ab_ctx *c, scan *s)
 {
     int64_t most[2] = {1, 1};
@@ -105,7 +105,7 @@ static ab_t run(ab_ctx *c, scan s)
     if (each == 1) attn_note_values(c, s.in[V]);
     ab_t y = all_tokens(c, s, each, 0);
     if (c->attn->info.role == AB_CAUSAL || !y.id) return y;
-    /* a recurrence from the end reads the padding first: it must store nothing and not decay */
+    /* the backward recurrence reads the padding first, which must neither store nor decay */
     ab_t real = attn_has_key(c);
     if (each > 1) {
         int64_t batch = tape_at(c, real)->dim[0];

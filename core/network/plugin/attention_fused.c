@@ -6,7 +6,7 @@
 #include "tensor/graph/score.h"
 #include "network/plugin/attention_context.h"
 
-/* The value that was cached as a key or value; x itself if it is not cached. */
+/* The key or value before it was cached; x itself if it is not cached. */
 static ab_t before_cache(const ab_ctx *c, ab_t x)
 {
     return c->v[x.id].op == OP_KV_CACHE_APPEND ? (ab_t){c->v[x.id].i.KV_CACHE_APPEND.x} : x;
@@ -15,10 +15,10 @@ static ab_t before_cache(const ab_ctx *c, ab_t x)
 typedef struct {
     ab_t rows;
     int64_t col;
-} columns; /* columns of packed rows: the heads of a query, key or value side by side */
+} columns; /* adjacent heads of packed rows, from column `col` on */
 
 typedef struct {
-    columns of;        /* the rotated projection; rows.id 0: x is not a rotation */
+    columns of;        /* the projection that is rotated; rows.id 0: x is no rotation */
     ab_t cosine, sine; /* [1,1,T,d] */
 } rotation;
 
@@ -28,12 +28,12 @@ static bool is_table(const ab_ctx *c, int32_t x, int64_t time, int64_t width)
     return !v->needs && v->dim[0] * v->dim[1] == 1 && v->dim[2] == time && v->dim[3] == width;
 }
 
-/* Recognises x = h cos + rotate_half(h) sin with h a projection: rotary positions with any angles. */
+/* Recognises x = h cos + rotate_half(h) sin, where h is a projection: rotary positions with any angles. */
 static rotation rotation_of(const ab_ctx *c, ab_t x)
 {
     const node *sum = &c->v[x.id], *a = &c->v[sum->i.ADD.a], *b = &c->v[sum->i.ADD.b];
     rotation none = {{{0}, 0}, {0}, {0}};
-    if (sum->op == OP_SLICE && sum->a.SLICE.axis == -3) { /* some of the heads */
+    if (sum->op == OP_SLICE && sum->a.SLICE.axis == -3) { /* x is some of the heads */
         rotation all = rotation_of(c, (ab_t){sum->i.SLICE.x});
         all.of.col += sum->a.SLICE.from * sum->dim[3];
         return all;
@@ -53,7 +53,7 @@ static bool overlap(columns a, int64_t width, columns b, int64_t b_width)
 /* Do b's columns follow a's, which are `width` wide? */
 static bool beside(columns a, int64_t width, columns b) { return a.rows.id == b.rows.id && b.col == a.col + width; }
 
-/* The rotation of all maps together, `width` columns each, side by side. */
+/* The common rotation of all maps, if their columns, `width` each, are adjacent. */
 static rotation rotation_of_maps(const ab_ctx *c, const ab_t *x, int64_t maps, int64_t width)
 {
     rotation all = rotation_of(c, x[0]);
@@ -65,14 +65,14 @@ static rotation rotation_of_maps(const ab_ctx *c, const ab_t *x, int64_t maps, i
     return all;
 }
 
-/* Rotates these columns of `rows` in place of the rotated heads. */
+/* `rows` with these heads rotated. */
 static ab_t turned(ab_ctx *c, ab_t rows, const rotation *r, int64_t heads)
 {
     return t_rotate(c, t_cast(c, rows, c->compute), r->cosine, r->sine, c->attn->q_off, r->of.col, heads);
 }
 
-/* A projection's own columns, or values computed from them, brought back into rows. Activations of a projection are
- * fp32 in a bf16 run; the kernels read rows of one type. */
+/* Finds x as columns of rows: a projection's own, or else x's heads merged into new rows. In a bf16 run activations of
+ * a projection are fp32 and are cast, because kernels read rows of one type. */
 static columns columns_of(ab_ctx *c, ab_t x, bool query_side)
 {
     node v = *tape_at(c, x), of = v.op == OP_SLICE && v.a.SLICE.axis == -3 ? c->v[v.i.SLICE.x] : v;
@@ -91,7 +91,7 @@ static ab_t alone(ab_ctx *c, columns x, int64_t width)
     return t_slice(c, x.rows, -1, x.col, width);
 }
 
-/* The columns of all maps side by side, `width` of each. */
+/* The columns of all maps, `width` each, concatenated if they are not adjacent. */
 static columns columns_of_maps(ab_ctx *c, const ab_t *x, int64_t maps, bool query_side, int64_t width)
 {
     columns all = columns_of(c, x[0], query_side);
@@ -103,7 +103,7 @@ static columns columns_of_maps(ab_ctx *c, const ab_t *x, int64_t maps, bool quer
     return all;
 }
 
-/* The decoding cache of these keys and values. Each pair of a call has its own. */
+/* The decoding cache for these keys and values. Each pair in a call has its own. */
 static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t width)
 {
     key_value **at = &c->attn->attended;
@@ -119,7 +119,7 @@ static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t width)
 
 static bool softmax_only(const score_program *f) { return !f->n_steps && f->weights == WEIGHTS_SOFTMAX && f->sink < 0; }
 
-/* f: the score program of one map or several; NULL: none. */
+/* Attends with fused operations. f: score program for one or several maps; NULL: none. */
 static ab_t fused_attend(ab_ctx *c, const ab_t *qs, const ab_t *ks, ab_t v, double scale, const attn_program *f)
 {
     attn_context *t = c->attn;
@@ -133,7 +133,7 @@ static ab_t fused_attend(ab_ctx *c, const ab_t *qs, const ab_t *ks, ab_t v, doub
     if (turn_q.of.rows.id && turn_k.of.rows.id && !(same_rows && overlap(turn_q.of, K, turn_k.of, K))) {
         ab_t rows = turned(c, turn_q.of.rows, &turn_q, maps * t->info.heads),
              keys = turned(c, same_rows ? rows : turn_k.of.rows, &turn_k, maps * t->info.heads);
-        bool values = overlap(turn_q.of, K, at_v, U) || overlap(turn_k.of, K, at_v, U); /* values share these columns */
+        bool values = overlap(turn_q.of, K, at_v, U) || overlap(turn_k.of, K, at_v, U); /* v in these columns? */
         if (at_v.rows.id == turn_k.of.rows.id && !values) at_v.rows = keys;
         at_q = (columns){same_rows ? keys : rows, turn_q.of.col}, at_k = (columns){keys, turn_k.of.col};
     } else {
@@ -141,8 +141,8 @@ static ab_t fused_attend(ab_ctx *c, const ab_t *qs, const ab_t *ks, ab_t v, doub
         at_k = columns_of_maps(c, ks, maps, self, K / maps);
     }
     bool program = f && !(maps == 1 && softmax_only(f->f) && f->f->window < 0 && !f->f->block);
-    /* Projected columns are side by side already. Others are copied to be so, because shared columns would share a
-     * gradient. A program also takes values from a tensor of their own. */
+    /* The kernel reads adjacent columns. Other columns are copied, because shared columns would share a gradient. A
+     * program may read values from another tensor. */
     bool apart = program && !attn_steps(c) && c->backend->takes_weights && at_v.rows.id != at_k.rows.id &&
                  at_v.rows.id != at_q.rows.id;
     if (!apart && !beside(at_k, K, at_v)) {
@@ -150,7 +150,7 @@ static ab_t fused_attend(ab_ctx *c, const ab_t *qs, const ab_t *ks, ab_t v, doub
         at_v = (columns){at_k.rows, K};
     }
     if (!beside(at_q, K, at_k)) {
-        if (attn_steps(c)) { /* a step needs one tensor */
+        if (attn_steps(c)) { /* a step reads a single tensor */
             at_k = (columns){t_concat(c, alone(c, at_q, K), alone(c, at_k, K + U), -1), K};
             at_v = (columns){at_k.rows, 2 * K};
             at_q = (columns){at_k.rows, 0};
@@ -184,7 +184,7 @@ static bool has_shape(const ab_ctx *c, ab_t x, int64_t time, int64_t width)
     return d[0] == t->batch && d[1] == t->info.heads && d[2] == time && d[3] == width;
 }
 
-/* Every head has its own queries, keys and values, one each for every row; in decoding the past is cached as it is. */
+/* Has every head its own queries, keys and values, one per row (in decoding: cached as they are)? */
 static bool fusable(const ab_ctx *c, ab_t q, ab_t k, ab_t v)
 {
     const attn_context *t = c->attn;

@@ -1,14 +1,14 @@
 /* attention_layers.c - layers along each sentence: recurrent units and convolutions.
  *
- * If the backend has the operation, it runs over packed rows. Otherwise, in decoding steps and under `generic`, it is
- * composed: the recurrence as a scan over padded sentences, the convolution as shifted copies side by side (in a
- * decoding step with a carried past). Names and shapes of the learned values are the same.
+ * Operations of the backend run over packed rows. Where it has none, in decoding steps and with `generic`, they are
+ * composed: a recurrence as a scan over padded sentences, a convolution as concatenated shifted copies (in decoding, of
+ * a carried past). Both forms have the same learned values.
  */
 #include "network/plugin/attention_context.h"
 #include <math.h>
 #include <string.h>
 
-/* Finds the rows' sentences if the host's layers can run over these rows. */
+/* Finds the sentences of these rows. False and an error if layers along sentences cannot run over them. */
 static bool rows_of(ab_ctx *c, const char *what, ab_t x, attn_sentences *s)
 {
     if (!x.id || !attn_sentences_of(c, x, s)) return false;
@@ -83,7 +83,7 @@ ab_t host_lstm(ab_ctx *c, ab_t x, const char *in, const char *u, int64_t d, int 
 
 /* ---- convolutional ---- */
 
-/* The state holds the last positions side by side in sentence order: the newest last, or (backwards) first. */
+/* The state: the last positions concatenated in sentence order, so the newest is last, or (backwards) first. */
 static ab_t push(ab_ctx *c, const void *backwards, ab_t x, ab_t h)
 {
     int64_t n = tape_at(c, x)->dim[3], kept = tape_at(c, h)->dim[3] - n;
@@ -92,7 +92,7 @@ static ab_t push(ab_ctx *c, const void *backwards, ab_t x, ab_t h)
     return t_concat(c, t_slice(c, h, -1, n, kept), x, -1);
 }
 
-/* y_t = x_{t + by} along the sentence, zeros outside it: [1,B,T,n]. Behind a sentence x is zero already. */
+/* y_t = x_{t + by} within the sentence, else 0: [1,B,T,n]. Padding behind a sentence is 0 already. */
 static ab_t shifted(ab_ctx *c, ab_t x, int64_t by)
 {
     if (!by) return x;
@@ -103,8 +103,8 @@ static ab_t shifted(ab_ctx *c, ab_t x, int64_t by)
     return by < 0 ? t_concat(c, zeros, kept, -2) : t_concat(c, kept, zeros, -2);
 }
 
-/* Each position and the `more` ones before it, or behind it, in the order of the sentence: [1,B,T,n] -> [1,B,T,(more +
- * 1) n]. All positions at once, or, in a step of decoding, one with its past carried. */
+/* Concatenates each position with the `more` ones before it (backwards: behind it), in sentence order: [1,B,T,n] ->
+ * [1,B,T,(more + 1) n]. A decoding step has one position and carries its past. */
 static ab_t window(ab_ctx *c, ab_t x, int64_t more, int backwards)
 {
     if (!x.id) return x;
@@ -118,7 +118,7 @@ static ab_t neighbours(ab_ctx *c, ab_t x, int64_t before, int64_t behind)
 {
     ab_t seen = window(c, x, before, 0);
     if (!behind) return seen;
-    ab_t next = window(c, x, behind, 1); /* begins with the position itself, which `seen` ends with */
+    ab_t next = window(c, x, behind, 1); /* begins with the position itself, which ends `seen` */
     if (!next.id) return next;
     int64_t n = tape_at(c, x)->dim[3];
     return t_concat(c, seen, t_slice(c, next, -1, n, behind * n), -1);
@@ -139,7 +139,7 @@ ab_t host_conv(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t befor
     return t_linear(c, seen, l.w, l.b, 0, 0);
 }
 
-/* ---- one column at a time ---- */
+/* ---- convolutions of each column ---- */
 
 ab_t host_shift(ab_ctx *c, ab_t rows, int64_t by)
 {
@@ -148,7 +148,7 @@ ab_t host_shift(ab_ctx *c, ab_t rows, int64_t by)
     if (!attn_may_scan(c, rows, by < 0)) return (ab_t){0};
     ab_t x = host_pad(c, rows);
     if (!attn_steps(c)) return attn_pack_as(c, shifted(c, x, -by), &s);
-    ab_t seen = window(c, x, by, 0); /* the oldest first */
+    ab_t seen = window(c, x, by, 0); /* oldest first */
     return seen.id ? attn_pack_as(c, t_slice(c, seen, -1, 0, tape_at(c, x)->dim[3]), &s) : seen;
 }
 
@@ -181,9 +181,9 @@ ab_t host_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before,
     return sum.id ? t_cast(c, attn_pack_as(c, sum, &s), c->compute) : sum;
 }
 
-/* ---- with a filter as long as the sentence ---- */
+/* ---- convolutions with a filter as long as the sentence ---- */
 
-/* One step: the sum of the positions so far, each times the row of `past` for its distance. */
+/* One decoding step: the weighted sum of all positions so far; `past` has the weights by distance. */
 static ab_t long_conv_step(ab_ctx *c, ab_t rows, ab_t past)
 {
     const attn_context *k = c->attn;
@@ -216,7 +216,7 @@ ab_t host_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future)
     }
     if (attn_steps(c)) return t_cast(c, long_conv_step(c, rows, past), c->compute);
     ab_t y = t_long_conv(c, rows, past, s.offset, 0);
-    if (future.id) { /* 0 for the position itself */
+    if (future.id) { /* the position itself has weight 0 here */
         ab_t later = t_concat(c, attn_zeros(c, 1, 1, 1, n), future, -2);
         y = t_binary(c, OP_ADD, y, t_long_conv(c, rows, later, s.offset, 1));
     }

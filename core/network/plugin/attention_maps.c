@@ -1,6 +1,6 @@
-/* attention_maps.c - fuses sums and differences of weights, also times numbers that are equal for all keys. If the
- * backend takes maps (graph/score.h), softmaxes whose scores go through the same steps become one operation, which sums
- * the weights before the product with v. Otherwise each softmax is an operation of its own. */
+/* attention_maps.c - fuses sums and differences of attention weights ("maps"), each times a number equal for all keys.
+ * If the backend takes maps (graph/score.h), softmaxes whose scores go through the same steps become one operation,
+ * which sums the weights before the product with v. Otherwise each softmax becomes an operation. */
 #include "network/plugin/attention_scores.h"
 #include <string.h>
 
@@ -102,7 +102,7 @@ static bool alike(const term *a, const term *b)
     return same;
 }
 
-/* The program of all terms as one sum of maps, its leaves in `leaf`; NULL: they differ, or are too many. */
+/* Writes one program for all terms, with its inputs in `leaf`. Returns NULL if the terms differ or are too many. */
 static const score_program *program_of_maps(ab_ctx *c, const terms *t, ab_t *leaf)
 {
     const term *first = &t->of[0];
@@ -134,7 +134,7 @@ static const score_program *program_of_maps(ab_ctx *c, const terms *t, ab_t *lea
 
 static bool is_cached(const ab_ctx *c, ab_t x) { return c->v[x.id].op == OP_KV_CACHE_APPEND; }
 
-/* Terms t[0] .. t[n - 1], by one program f, with its leaves. */
+/* Attends with terms t[0] .. t[n - 1] in one program f, whose inputs are in `leaf`. */
 static ab_t attend_terms(ab_ctx *c, const term *t, int n, const score_program *f, const ab_t *leaf, ab_t v,
                          const dropped_weights *d)
 {
@@ -143,7 +143,7 @@ static ab_t attend_terms(ab_ctx *c, const term *t, int n, const score_program *f
     for (int m = 0; m < n; m++) {
         const node *product = &c->v[t[m].w.product];
         q[m] = (ab_t){product->i.MATMUL.a}, k[m] = (ab_t){product->i.MATMUL.b};
-        /* computed from cached tensors: such values are not cached */
+        /* keys or values computed from cached tensors are not in a cache themselves */
         if (attn_steps(c) && !(is_cached(c, k[m]) && is_cached(c, v))) return (ab_t){0};
     }
     attn_program program = {
@@ -153,7 +153,7 @@ static ab_t attend_terms(ab_ctx *c, const term *t, int n, const score_program *f
     return attn_attend_program(c, q, k, v, &program);
 }
 
-/* One operation for all terms if possible, else one per term. Dropout keeps equal keys in all of them. */
+/* One operation for all terms if possible, else one per term. All terms drop the same keys. */
 ab_t attn_sum_of_maps(ab_ctx *c, int32_t p, ab_t v, const dropped_weights *d)
 {
     terms t = {.n = 0};
@@ -172,6 +172,6 @@ ab_t attn_sum_of_maps(ab_ctx *c, int32_t p, ab_t v, const dropped_weights *d)
         if (by != 1) y = t_mul_scalar(c, y, by);
         sum = m ? t_binary(c, minus ? OP_SUB : OP_ADD, sum, y) : y;
     }
-    if (!bare) c->attn->summed = (ab_t){0}; /* a position's or plugin's addition does not belong to these weights */
+    if (!bare) c->attn->summed = (ab_t){0}; /* a position's or plugin's term must not be added to this result */
     return sum;
 }

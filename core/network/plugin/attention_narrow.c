@@ -1,5 +1,5 @@
-/* attention_narrow.c - restricts queries to a window of keys, or to chosen blocks. Each is traced as a term of the
- * scores, for composed attention, and recorded, for fused attention (attention_scores.c). */
+/* attention_narrow.c - restricts queries to a window of keys, or to chosen blocks of keys: traces a term of the scores
+ * for composed attention, and records the restriction for fused attention (attention_scores.c). */
 #include "network/plugin/attention_context.h"
 #include <string.h>
 

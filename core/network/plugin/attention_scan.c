@@ -1,5 +1,5 @@
-/* attention_scan.c - recurrences over a sentence, and the sentences of rows: ab_scan, ab_pad, ab_pack, decoding
- * states. */
+/* attention_scan.c - ab_scan (recurrences over a sentence), ab_pad, ab_pack, decoding states, and finding the sentences
+ * of rows. */
 #include "network/plugin/attention_context.h"
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +30,12 @@ ab_t attn_carried_sum(ab_ctx *c, ab_t now)
     return sum;
 }
 
-/* ---- the side (x or mem) that a value was computed from ---- */
+/* ---- was a value computed from x or from mem? ---- */
 
 enum { FROM_X = 1, FROM_MEM = 2 };
 
-/* Searches everything that y depends on, down to the rows x and mem (x may itself depend on mem) and to values laid out
- * by a side's offsets. */
+/* Searches all nodes that y depends on, down to x and mem (x may itself depend on mem), or to nodes laid out by the
+ * offsets of a side. */
 static int sides_of(const ab_ctx *c, ab_t y)
 {
     const attn_context *t = c->attn;
@@ -75,7 +75,7 @@ static ab_t call_step(ab_ctx *c, ab_step f, const void *cfg, ab_t x_t, ab_t h)
     return h;
 }
 
-/* One time step; a sentence that has ended keeps its state. */
+/* One time step. A sentence that has ended keeps its state. */
 static ab_t scan_step(ab_ctx *c, scan *s, ab_t x_t, int64_t t)
 {
     ab_t alive = t_binary(c, OP_LESS_THAN, one_number(c, (double)t), s->len),
@@ -90,7 +90,7 @@ static ab_t scan_step(ab_ctx *c, scan *s, ab_t x_t, int64_t t)
     return s->h;
 }
 
-/* Recursive halving limits copies by slices and joins, and of their gradients, to T log T. x: [1,B,n,w] -> [1,B,n,d] */
+/* Halves recursively, which limits copies by slices and joins (and gradients) to T log T. x: [1,B,n,w] -> [1,B,n,d] */
 static ab_t scan_range(ab_ctx *c, scan *s, ab_t x, int64_t from, int64_t n)
 {
     if (!x.id) return x;

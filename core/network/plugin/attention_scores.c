@@ -1,24 +1,24 @@
 /* attention_scores.c - recognises attention whose scores go through elementwise operations, and fuses it.
  *
- * A plugin ends an attention with ab_weighted_sum(dropout(weights(t)), v), weights being a softmax, with a sink or
- * without, or an entmax. From there the tape is followed backwards: if t is f(q k') with f elementwise over
- * [B,H,Tq,Tk], followed by the mask, all of it becomes one ATTEND_PROGRAM (graph/score.h). Weights may also be
- * elementwise functions of the masked scores, if these map masked scores to 0 (sigmoid, ReLU), or a sum or difference
- * of weights, each times a number per query, head or sentence (attention_maps.c). The planner drops the traced nodes,
- * except those that the plugin reads elsewhere. Any other attention runs as composed.
+ * A plugin ends an attention with ab_weighted_sum(dropout(weights(t)), v), where `weights` is a softmax, with or
+ * without a sink, or an entmax. From there this file walks the tape backwards. If t is f(q k') with f elementwise over
+ * [B,H,Tq,Tk], followed by the mask, the whole attention becomes one ATTEND_PROGRAM (graph/score.h). Weights may also
+ * be elementwise functions of the masked scores, if these map masked scores to 0 (sigmoid, ReLU), or a sum or
+ * difference of weights, each times a number per query, head or sentence (attention_maps.c). The planner drops the
+ * traced nodes, except those that the plugin reads elsewhere. Any other attention runs composed.
  */
 #include "network/plugin/attention_scores.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* The value required at masked keys: any, -inf, 0. */
+/* The value that masked keys must have: any, -inf, 0. */
 typedef enum { WANTS_NONE, WANTS_HIDDEN, WANTS_ZERO } wanted;
 
 static bool has_dims(const node *v, int64_t a, int64_t b, int64_t d, int64_t e)
 {
     return v->dim[0] == a && v->dim[1] == b && v->dim[2] == d && v->dim[3] == e;
 }
-/* Number of the scores' keys: in a step, all cached ones. */
+/* Number of keys that the scores have; in a decoding step, all cached ones. */
 static int64_t keys_of(const ab_ctx *c) { return attn_steps(c) ? c->attn->seen : c->attn->k_time; }
 static bool of_scores(const score_walk *w, int32_t x) /* has node x the scores' shape? */
 {
@@ -26,11 +26,11 @@ static bool of_scores(const score_walk *w, int32_t x) /* has node x the scores' 
     return has_dims(&w->c->v[x], t->batch, t->info.heads, t->q_time, keys_of(w->c));
 }
 
-/* Does the operation support windows, chosen blocks and tables of vectors? Devices' kernels and those of steps use
- * their traced form instead. */
+/* Does the operation support windows, chosen blocks and tables of vectors? Without support, as on devices and in
+ * decoding steps, their traced form is used. */
 static bool takes_tables(const ab_ctx *c) { return c->backend->takes_tables && !attn_steps(c); }
 
-/* May queries and keys have another width than d_k, and values than d_v? */
+/* May d_k and d_v of this attention differ from the model's? */
 static bool any_width(const ab_ctx *c) { return c->backend->takes_weights; }
 
 static const narrowed *narrowed_at(const score_walk *w, int32_t x)
@@ -80,7 +80,7 @@ static bool depends(score_walk *w, int32_t x)
     return yes;
 }
 
-/* Records why fusing failed, for node x (0: none). The first reason is kept. */
+/* Records why node x (0: none) prevents fusion, unless a reason is recorded already. Returns id 0. */
 static ab_t give_up(score_walk *w, int32_t x, const char *because)
 {
     if (!w->failed) w->culprit = x, w->because = because;
@@ -119,7 +119,7 @@ static ab_t leaf(score_walk *w, int32_t x)
     const node *v = &w->c->v[x];
     bool gathered = v->op == OP_GATHER && v->dim[2] == t->q_time && v->dim[3] == keys_of(w->c) &&
                     w->c->v[v->i.GATHER.x].dim[2] == t->q_time;
-    /* ids of each sentence or head */
+    /* ids differ between sentences or heads */
     if (gathered && w->c->v[v->i.GATHER.ids].dim[0] * w->c->v[v->i.GATHER.ids].dim[1] != 1) gathered = false;
     if (gathered && w->ids.id && !attn_same_ids(w->c, w->ids.id, v->i.GATHER.ids)) gathered = false;
     if (gathered && !w->ids.id) w->ids = (ab_t){v->i.GATHER.ids};
@@ -131,7 +131,7 @@ static ab_t leaf(score_walk *w, int32_t x)
         w->keys = w->n, w->keys_scale = by;
         w->leaf[w->n] = table;
         w->gathered[w->n++] = true;
-        return score_draft_leaf(&w->draft, true); /* the queries need its gradient */
+        return score_draft_leaf(&w->draft, true); /* the table needs the gradient of its product with the queries */
     }
     const int64_t full[4] = {t->batch, t->info.heads, t->q_time, keys_of(w->c)};
     const node *u = &w->c->v[of];
@@ -149,7 +149,7 @@ static ab_t leaf(score_walk *w, int32_t x)
 static bool right_mask(const score_walk *w, const node *v)
 {
     const attn_context *t = w->c->attn;
-    /* a step sees all of its past, which is no later than itself */
+    /* a step's causal mask hides nothing: all cached keys are in the past */
     bool causal = t->info.role == AB_CAUSAL && (!t->decode || attn_steps(w->c));
     return v->i.MASK.q_positions == t->qpos.id && v->i.MASK.k_positions == t->kpos.id &&
            v->i.MASK.k_lengths == t->klen.id && (!v->a.MASK.causal || causal);
@@ -191,7 +191,7 @@ static wanted wants_below(score_walk *w, const node *v, int k, wanted above)
                                                             : WANTS_NONE;
 }
 
-/* Keys outside the window have weight 0, whatever is added to their scores. */
+/* Adds the window or blocks to the program. Keys outside have weight 0, whatever is added to their scores. */
 static ab_t match_narrowed(score_walk *w, const narrowed *x)
 {
     int *which = x->block ? &w->blocks : &w->window;
@@ -200,11 +200,11 @@ static ab_t match_narrowed(score_walk *w, const narrowed *x)
     *which = w->n;
     if (x->block) w->block = x->block;
     w->leaf[w->n++] = x->by;
-    score_draft_leaf(&w->draft, false); /* leaves are counted */
+    score_draft_leaf(&w->draft, false); /* the draft counts its leaves */
     return w->draft.score;
 }
 
-/* Emits the draft's value of x; `above`: the value required at masked keys. */
+/* Writes x into the draft. above: the value that masked keys must have there. */
 static ab_t emit(score_walk *w, int32_t x, wanted above)
 {
     node v = w->c->v[x];
@@ -225,7 +225,7 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
                    ? emit(w, narrow->scores, WANTS_HIDDEN)
                    : give_up(w, x, "is a window or choice of blocks behind which masked keys may get a weight");
     const attn_context *t = w->c->attn;
-    bool large = of_scores(w, x) && t->batch * t->info.heads > 1; /* cheaper to compute in the block than to read */
+    bool large = of_scores(w, x) && t->batch * t->info.heads > 1; /* cheaper to compute in the kernel than to read */
     if (!some && !(large && op_elementwise(v.op))) {
         ab_t y = leaf(w, x);
         w->twin[x] = y.id;
@@ -254,7 +254,7 @@ traced_weights attn_weights_at(const ab_ctx *c, int32_t p)
     return x ? *x : (traced_weights){p, p, WEIGHTS_PLAIN, {0}, NULL};
 }
 
-/* Adds the sink: a number per query, or shared by several. */
+/* Adds a sink, one number per query or broadcast, to the program. */
 static void add_sink(score_walk *w, ab_t sink)
 {
     const attn_context *t = w->c->attn;
@@ -268,10 +268,10 @@ static void add_sink(score_walk *w, ab_t sink)
     }
     w->sink = w->n;
     w->leaf[w->n++] = sink;
-    score_draft_leaf(&w->draft, false); /* leaves are counted */
+    score_draft_leaf(&w->draft, false); /* the draft counts its leaves */
 }
 
-/* The program between the weights and the product; NULL: none. */
+/* The program from the product q k' up to the weights; NULL: none. */
 static score_program *program_of(score_walk *w, const traced_weights *of)
 {
     int32_t t = of->scores;

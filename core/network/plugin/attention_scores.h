@@ -1,24 +1,24 @@
-/* attention_scores.h - finds from the tape how an attention's weights were computed from its scores
- * (attention_scores.c), and sums of such weights (attention_maps.c). */
+/* attention_scores.h - finds on the tape how an attention's weights were computed from its scores (attention_scores.c),
+ * and fuses sums of several weights (attention_maps.c). */
 #ifndef ABLATE_ATTENTION_SCORES_H
 #define ABLATE_ATTENTION_SCORES_H
 #include "tensor/graph/score.h"
 #include "network/plugin/attention_context.h"
 
-typedef struct { /* the way from weights down to the product q k' */
+typedef struct { /* the walk from weights down to the product q k' */
     ab_ctx *c;
     score_draft draft;
-    int32_t product, scored; /* q k'; its product with `scale`, if that follows */
+    int32_t product, scored; /* nodes: q k', and its product with `scale`, if that follows */
     double scale;
     ab_t leaf[SCORE_LEAVES], ids; /* nodes of the tape */
     bool gathered[SCORE_LEAVES];
     int n, window, blocks, keys, sink; /* n: number of leaves; the others: index in leaf, or -1 */
     int64_t block;                     /* keys per block */
     double keys_scale;
-    signed char *below;                 /* [nodes] 1: depends on the scores, -1: does not, 0: not known yet */
-    int32_t *twin;                      /* [nodes] the draft's value of a node */
-    bool plain, masked, causal, failed; /* plain: no softmax or the like */
-    int32_t culprit;                    /* the node at which it failed; 0: none */
+    signed char *below;                 /* [nodes] depends on the scores: 1 yes, -1 no, 0 not known yet */
+    int32_t *twin;                      /* [nodes] the node's counterpart in the draft */
+    bool plain, masked, causal, failed; /* plain: weights without softmax or entmax */
+    int32_t culprit;                    /* the node that prevents fusion; 0: none */
     const char *because;
 } score_walk;
 
@@ -27,12 +27,12 @@ typedef struct {
     int64_t place;
 } dropped_weights; /* dropout of weights */
 
-/* How weights p were computed from scores. */
+/* Finds how weights p were computed from scores. */
 traced_weights attn_weights_at(const ab_ctx *c, int32_t p);
-/* The program that computes weights p, with its inputs in w (whose c is set); NULL: there is none. */
+/* The program that computes weights p, with its inputs in w (w->c is set before the call). NULL: none. */
 const score_program *attn_program_of(score_walk *w, int32_t p);
 bool attn_same_ids(const ab_ctx *c, int32_t a, int32_t b);
-/* The weighted sum of v by weights p or by a sum of several weights, in as few operations as possible; id 0: p cannot
+/* The weighted sum of v by weights p, or by a sum of several weights, in as few operations as possible; id 0: p cannot
  * be fused. */
 ab_t attn_sum_of_maps(ab_ctx *c, int32_t p, ab_t v, const dropped_weights *d);
 #endif

@@ -1,4 +1,4 @@
-/* attention_sums.c - q_t times the sum over visible keys of k_j v_j': linear attention's sums, in time O(T). */
+/* attention_sums.c - q_t times the sum over visible keys j of k_j' v_j (linear attention), in time O(T). */
 #include "network/plugin/attention_context.h"
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static ab_t in_chunks(ab_ctx *c, ab_t x)
     return t_reshape(c, x, (int64_t[4]){d[0] * d[1], n, CHUNK, d[3]});
 }
 
-/* Broadcasts x [B or 1,H or 1,T,d] to the most sentences and heads of the three. */
+/* Broadcasts x [B or 1,H or 1,T,d] to the largest B and H of the three. */
 static ab_t for_all_heads(ab_ctx *c, ab_t x, ab_t a, ab_t b)
 {
     int64_t d[4];
@@ -61,7 +61,7 @@ ab_t attn_has_key(ab_ctx *c)
     return t_binary(c, OP_LESS_THAN, places, host_klen(c));
 }
 
-/* All keys are visible: q (k' v). */
+/* q (k' v), because all keys are visible. */
 static ab_t kv_sum_all(ab_ctx *c, ab_t q, ab_t k, ab_t v)
 {
     return t_matmul(c, q, t_matmul(c, t_binary(c, OP_MUL, k, attn_has_key(c)), v, 1, 0), 0, 0);

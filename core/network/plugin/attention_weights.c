@@ -1,11 +1,10 @@
-/* attention_weights.c - weights of scores over the last axis: softmax, with a sink or without, and entmax, composed of
- * operations. Fused attention takes them as kinds of weights (attention_scores.c), from what is recorded here.
- */
+/* attention_weights.c - attention weights over the last axis, composed of operations: softmax, with or without a sink,
+ * and entmax. record() lets attention_scores.c fuse them. */
 #include "network/plugin/attention_context.h"
 #include "tensor/graph/score.h"
 #include <string.h>
 
-/* Names weights p for pictures of heads, if they are an attention's. */
+/* Keeps weights p under a name for pictures of heads, if they have an attention's shape. */
 static ab_t named(ab_ctx *c, ab_t p)
 {
     const attn_context *t = c->attn;
@@ -27,7 +26,7 @@ static ab_t record(ab_ctx *c, ab_t p, ab_t s, weights_kind kind, ab_t sink)
 
 ab_t host_softmax(ab_ctx *c, ab_t s) { return named(c, t_softmax(c, s)); }
 
-/* A softmax over one more key, whose weight is dropped. */
+/* A softmax over the keys and a sink, whose weight is dropped. */
 ab_t host_softmax_sink(ab_ctx *c, ab_t s, ab_t sink)
 {
     if (!s.id || !sink.id) return (ab_t){0};
@@ -43,14 +42,14 @@ ab_t host_softmax_sink(ab_ctx *c, ab_t s, ab_t sink)
     return record(c, t_slice(c, all, -1, 0, keys), s, WEIGHTS_SOFTMAX, sink);
 }
 
-/* ---- entmax: p = max(0, z - tau)^(1 / (alpha - 1)), z = (alpha - 1) s, tau such that the weights' sum is 1. The
- * sorted scores tell which keys are above tau, without a gradient; tau is then computed from those. alpha 1.5: Peters
- * et al. 2019, section 3.2 and appendix C.1; 2, sparsemax: Martins and Astudillo 2016, algorithm 1. ---- */
+/* ---- entmax: p = max(0, z - tau)^(1 / (alpha - 1)), z = (alpha - 1) s, with tau such that the weights sum to 1.
+ * Sorted scores (without gradient) tell which keys are above tau; these give tau. alpha 1.5: Peters et al. 2019,
+ * section 3.2 and appendix C.1; alpha 2, sparsemax: Martins and Astudillo 2016, algorithm 1. ---- */
 
 static double not_after(const void *unused, const int64_t *i) { return (void)unused, i[0] <= i[1]; }
 static double place(const void *unused, const int64_t *i) { return (void)unused, (double)(i[0] + 1); }
 
-/* tau, if exactly these `n` numbers with this sum and sum of squares are above it. */
+/* Returns tau if exactly n numbers, with this sum and sum of squares, are above it. */
 static ab_t threshold(ab_ctx *c, bool sparsemax, ab_t n, ab_t sum, ab_t squares)
 {
     if (sparsemax) return t_binary(c, OP_DIV, t_add_scalar(c, sum, -1), n);
@@ -70,14 +69,14 @@ static ab_t support(ab_ctx *c, bool sparsemax, ab_t z)
          n = host_computed_table(c, 1, (int64_t[]){t}, place, NULL, 0);
     ab_t tau = threshold(c, sparsemax, n, t_matmul(c, first, before, 0, 0),
                          t_matmul(c, t_map(c, first, AB_SQUARE), before, 0, 0));
-    /* every number of the prefix is above the prefix's tau */
+    /* fits: the prefix's smallest number is above the prefix's tau */
     ab_t fits = t_binary(c, OP_SUB, one_number(c, 1), t_binary(c, OP_LESS_THAN, first, tau));
     ab_t last = t_to_ids(c, t_add_scalar(c, host_sum(c, fits, -1), -1));
     return host_detach(c, t_binary(c, OP_LESS_THAN, t_gather(c, tau, last), z));
 }
 
-/* A number more than 1 below the largest cannot be above tau, so z is shifted to a maximum of 0 and clamped at -2,
- * masked keys (-inf) too. */
+/* Shifts z to a maximum of 0 and clamps it at -2, masked keys (-inf) too: a number more than 1 below the largest cannot
+ * be above tau. */
 ab_t host_entmax(ab_ctx *c, ab_t s, double alpha)
 {
     if (alpha != 1.5 && alpha != 2) return tape_fail(c, "ab_entmax: alpha %g, expected 1.5 or 2", alpha);

@@ -1,5 +1,4 @@
-/* build.c - builds a plugin given as C source with the command of docs/plugins.md, if its shared object is missing or
- * older. */
+/* build.c - compiles a plugin's C source by the command in docs/plugins.md, unless its shared object is new enough. */
 #include "network/plugin/plugin.h"
 #include "network/plugin/python.h"
 #include <errno.h>
@@ -9,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Is there a plugin at `so` that is no older than its source and than the header? */
+/* Is the shared object `so` at least as new as its source and ab_plugin.h? */
 static bool up_to_date(const char *so, const char *source)
 {
     struct stat built, from, header;
@@ -22,8 +21,8 @@ static bool up_to_date(const char *so, const char *source)
 
 enum { MOST_WORDS = 8, NOT_THERE = 127 };
 
-/* Runs `command` (words with blanks between) on the source. Its own messages go to standard error. Returns the wait
- * status, or -1. */
+/* Runs the compiler command (words separated by blanks) on the source. Its messages go to standard error. Returns the
+ * wait status, or -1. */
 static int compile_with(const char *command, const char *include, const char *source, const char *to)
 {
     char *copy = xstrdup(command), *line[MOST_WORDS + 7];

@@ -1,4 +1,4 @@
-/* describe.c - opens a plugin in a child process first, and describes it to a host that opens no plugin of others. */
+/* describe.c - opens a plugin in a child process first, which describes it to a host that opens no plugins. */
 #include "network/plugin/open.h"
 #include "base/shell.h"
 #include "base/below.h"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum { MOST_BYTES = 1 << 20, MOST_ROWS = 1000, MOST_TEXT = 1 << 16, PATIENCE = 20, COUNTS = 600 }; /* seconds */
-enum { TRIED = 117 }; /* the child's exit status: no constructor's exit(0) looks like it */
+enum { TRIED = 117 }; /* the child's exit status after success, which no constructor's exit(0) imitates */
 static const uint32_t NO_TEXT = UINT32_MAX;
 
 static int (*enter)(err *e);
@@ -80,7 +80,7 @@ static const char *read_text(input *in)
     return text;
 }
 
-/* Lives to the end, as plugins do. */
+/* Reads a description from the child. The plugin lives until the program ends. */
 static plugin *read_plugin(input *in, const char *full, err *e)
 {
     head h;
@@ -124,7 +124,7 @@ static void open_and_exit(const char *full, int to)
     _exit(at == out.n ? TRIED : 1);
 }
 
-/* Words for a child that did not end with TRIED. */
+/* Reports a child that did not end with TRIED. */
 static int expect_tried(const char *path, int status, err *e)
 {
     int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -143,7 +143,7 @@ plugin *plugin_open_tried(const char *path, const char *full, err *e)
 {
     int ends[2] = {-1, -1}, status = 0;
     str said = {0};
-    if (!enter && has_suffix(full, ".py")) return plugin_open_file(full, e); /* Python's faults are exceptions */
+    if (!enter && has_suffix(full, ".py")) return plugin_open_file(full, e); /* Python reports faults as exceptions */
     fflush(NULL);
     pid_t pid = pipe(ends) ? -1 : fork();
     if (pid == 0) open_and_exit(full, ends[1]);

@@ -1,14 +1,14 @@
-/* host.h - the functions that plugins call (ab_host.h), as the host calls them itself: unchecked. */
+/* host.h - the functions of ab_host.h, as the host itself calls them: without the checks for plugins. */
 #ifndef ABLATE_PLUGIN_HOST_H
 #define ABLATE_PLUGIN_HOST_H
 #include "tensor/graph/tape.h"
 
-/* Converts rank and dims to right-aligned axes; false and an error if invalid. */
+/* Aligns dims to the right of four axes. False and an error if they are invalid. */
 bool host_dims4(ab_ctx *c, const char *what, int rank, const int64_t *dims, int64_t out[4]);
 static inline ab_t one_number(ab_ctx *c, double x) { return t_const(c, (int64_t[4]){1, 1, 1, 1}, &x); }
 static inline int from_end(int axis) { return axis >= 0 && axis < 4 ? axis - 4 : axis; }
 
-/* Functions of the tape that plugins call as they are. */
+/* Functions that plugins call without a wrapper. */
 #define host_where             t_where
 #define host_cumsum            t_cumsum
 #define host_mul_scalar        t_mul_scalar
@@ -24,7 +24,7 @@ static inline int from_end(int axis) { return axis >= 0 && axis < 4 ? axis - 4 :
 #define host_set_buffer        t_set_buffer
 #define host_qr                t_qr
 
-/* The functions of ab_host.h, their tensors and tag checked by the table in host_table.c. */
+/* The functions of ab_host.h. Plugins call them through host_table.c, which checks their tensors and tag. */
 #define HOST_PROTOTYPE(result, name, parameters, ...) result host_##name parameters;
 #define HOST_TASK(...)
 AB_HOST(HOST_PROTOTYPE, HOST_PROTOTYPE, HOST_TASK)

@@ -37,7 +37,7 @@ static bool are_ids_of(ab_ctx *c, const char *function, ab_t ids, int64_t rows)
     return false;
 }
 
-/* log sum exp of the row, minus the target's logit. */
+/* log sum exp of the row - the target's logit. */
 ab_t host_cross_entropy(ab_ctx *c, ab_t logits, ab_t target)
 {
     if (!logits.id || !target.id) return (ab_t){0};
@@ -52,7 +52,7 @@ ab_t host_cross_entropy(ab_ctx *c, ab_t logits, ab_t target)
     return t_binary(c, OP_MUL, t_binary(c, OP_SUB, all, own), t_binary(c, OP_LESS_THAN, none, at));
 }
 
-/* x [1,1,n,1], whole numbers: x less the nearest multiple of 128, and how many of these; a bf16 holds each exactly. */
+/* Splits whole numbers x [1,1,n,1] into multiples of 128 (*rest) and a remainder, both exact in bf16. */
 static ab_t split_digit(ab_ctx *c, ab_t x, ab_t *rest)
 {
     enum { BASE = 128 };
@@ -65,7 +65,7 @@ ab_t host_ahead(ab_ctx *c, ab_t ids, int64_t by)
     if (!ids.id || !are_ids_of(c, "ab_ahead", ids, c->attn->q_rows)) return (ab_t){0};
     if (by < 0) return tape_fail(c, "ab_ahead: %lld rows, expected 0 or more", (long long)by);
     int64_t n = c->attn->q_rows;
-    /* rows are moved in the model's type, where an id need not be exact: as digits */
+    /* rows are moved in the model's type, in which an id may be inexact: move it as digits */
     ab_t high, low = split_digit(c, t_add_scalar(c, column(c, ids), 1), &high), middle = split_digit(c, high, &high);
     ab_t y = attn_ahead(c, t_concat(c, t_concat(c, low, middle, -1), high, -1), by);
     if (!y.id) return y;

@@ -38,7 +38,7 @@ ab_t host_add_layer_norm(ab_ctx *c, ab_t x, ab_t s, ab_t gain, ab_t bias, double
     return s.id ? t_norm(c, x, s, gain, bias, c->attn->residual_dropout, eps) : s;
 }
 
-/* ---- a layer's parts ---- */
+/* ---- a layer's sublayers ---- */
 
 ab_t host_self_attention(ab_ctx *c, ab_t x) { return x.id ? c->attn->layer->attention(c, x, false) : x; }
 ab_t host_cross_attention(ab_ctx *c, ab_t x)

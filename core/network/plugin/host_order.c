@@ -1,9 +1,9 @@
-/* host_order.c - host functions for sorting, computed ids, noise, tokens, recorded numbers and values shared between
+/* host_order.c - host functions for sorting, computed ids, noise, tokens, recorded numbers, and values shared by
  * layers. */
 #include "network/plugin/attention_context.h"
 #include "network/plugin/plugin.h"
 
-/* ---- order: finds places, then gathers values ---- */
+/* ---- sorting: finds indices, then gathers values ---- */
 
 static ab_t ordered(ab_ctx *c, ab_t a, int64_t k, bool smallest, ab_t *ids)
 {

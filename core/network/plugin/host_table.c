@@ -1,4 +1,4 @@
-/* host_table.c - the table of functions that plugins call: it maps the ABI onto the tape and the attention context. */
+/* host_table.c - the table of functions that plugins call: checks arguments, then calls host.h's functions. */
 #include "network/plugin/plugin.h"
 #include "network/plugin/attention_context.h"
 #include <string.h>
@@ -31,7 +31,7 @@ int64_t host_dim(ab_ctx *c, ab_t x, int axis)
     return x.id && axis >= -4 && axis < 0 ? tape_at(c, x)->dim[4 + axis] : 1;
 }
 
-/* ---- where functions may be called (the tags of ab_plugin.h) ---- */
+/* ---- which hooks may call a function (the tags of ab_plugin.h) ---- */
 
 #define BIT(h) (1u << (h))
 enum {
@@ -47,7 +47,7 @@ enum {
     SENTENCE_HOOKS = ATTENTION_HOOKS | BIT(AB_IN_FEED_FORWARD) | BLOCK_HOOKS,
     MODEL_HOOKS = (BIT(AB_HOOK_COUNT) - 1) & ~(BIT(AB_IN_HOST) | BIT(AB_IN_REFERENCE) | BIT(AB_IN_GRAD) | UPDATE_HOOKS),
 };
-/* Checks that the current hook may call ab_NAME; else false and an error that lists the hooks that may. */
+/* May the current hook call ab_NAME? False and an error that lists the hooks that may. */
 static bool may_call(ab_ctx *c, const char *name, unsigned hooks)
 {
 #define HOOK_DOC(NAME, owner, doc) doc,

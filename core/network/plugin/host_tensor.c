@@ -14,15 +14,15 @@ ab_t host_less_than(ab_ctx *c, ab_t a, ab_t b) { return t_binary(c, OP_LESS_THAN
 /* ---- activations; all but SiLU are composed ---- */
 
 ab_t host_silu(ab_ctx *c, ab_t a) { return t_map(c, a, AB_SILU); }
-/* (1 + tanh(u)) / 2 is sigmoid(2 u). */
+/* (1 + tanh(u)) / 2 = sigmoid(2 u) */
 ab_t host_gelu(ab_ctx *c, ab_t a)
 {
     const double twice = 1.5957691216057308; /* 2 sqrt(2/pi) */
     ab_t slope = t_add_scalar(c, t_mul_scalar(c, t_map(c, a, AB_SQUARE), 0.044715 * twice), twice);
     return t_binary(c, OP_MUL, a, t_map(c, t_binary(c, OP_MUL, a, slope), AB_SIGMOID));
 }
-/* max(a, 0) + log(1 + exp(-|a|)): no overflow. max(a, 0) as (a + |a|) / 2, whose gradient at 0 is 1/2, as softplus's
- * is. relu's is 0, so a weight that begins at 0 would stay 0. */
+/* max(a, 0) + log(1 + exp(-|a|)) cannot overflow. max(a, 0) is (a + |a|) / 2, whose gradient at 0 is 1/2, as
+ * softplus's. With relu's gradient of 0, a weight that begins at 0 would stay 0. */
 ab_t host_softplus(ab_ctx *c, ab_t a)
 {
     ab_t tail = t_map(c, t_mul_scalar(c, t_map(c, a, AB_ABS), -1), AB_EXP);
@@ -73,7 +73,7 @@ ab_t host_detach(ab_ctx *c, ab_t a)
     return y;
 }
 
-/* A view that products do not cast. */
+/* A view of x that products read in fp32. */
 ab_t host_fp32(ab_ctx *c, ab_t x)
 {
     if (!x.id) return x;
@@ -127,7 +127,7 @@ ab_t host_consts(ab_ctx *c, int rank, const int64_t *dims, const double *v)
     return host_dims4(c, "ab_const", rank, dims, d) ? t_const(c, d, v) : (ab_t){0};
 }
 
-/* The values of a table: cached by an earlier trace, or computed. */
+/* The values of a table, cached by an earlier trace or computed now. */
 static void *table_data(ab_ctx *c, int rank, const int64_t *dims, const int64_t d[4],
                         double (*f)(const void *, const int64_t *), const void *cfg, size_t cfg_size)
 {

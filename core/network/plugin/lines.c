@@ -19,7 +19,7 @@ int read_lines_service(const char *path, char ***lines, int64_t *n, char *messag
         str_free(&text);
         return -1;
     }
-    size_t head = (count + 1) * sizeof *at; /* one block: the pointers, then the text */
+    size_t head = (count + 1) * sizeof *at; /* one block holds the pointers, then the text */
     char **block = xmalloc(head + text.n + 1);
     char *copy = (char *)block + head;
     memcpy(copy, str_text(&text), text.n + 1);

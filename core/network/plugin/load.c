@@ -1,4 +1,4 @@
-/* load.c - opens a shared object and accepts it or refuses it with a message; runs no plugin code. */
+/* load.c - opens a shared object and accepts its description or refuses it with a message; calls no plugin function. */
 #include "network/plugin/open.h"
 #include "network/plugin/python.h"
 #include "base/below.h"
@@ -66,7 +66,7 @@ int plugin_check_param(const ab_plugin *p, const ab_option *q, const char *path,
     return 0;
 }
 
-/* Every parameter has 8 bytes of the config struct for itself. */
+/* Checks that every parameter has 8 bytes of the config struct to itself. */
 static int check_params(const ab_plugin *p, const char *path, err *e)
 {
     for (const ab_option *q = p->params; q; q++) {
@@ -153,7 +153,7 @@ static int check_iface(const plugin *p, const char *path, err *e)
     }
 }
 
-/* Does all that the description points at lie in the data of a file? */
+/* Checks that all pointers of the description point into the file's data. */
 static int check_places(const ab_plugin *p, const char *path, err *e)
 {
     const char *const texts[] = {p->name, p->doc, p->paper, p->version};
@@ -198,7 +198,7 @@ static int check_header(const ab_plugin *p, const char *path, err *e)
 static plugin *accept_plugin(const ab_plugin *p, const char *path, err *e)
 {
     if (check_header(p, path, e) || check_params(p, path, e)) return NULL;
-    plugin *out = xcalloc(1, sizeof *out); /* widened: what an older plugin lacks reads as NULL */
+    plugin *out = xcalloc(1, sizeof *out); /* zeroed: fields that an older plugin lacks are NULL */
     memcpy(&out->desc, p, p->size < sizeof *p ? p->size : sizeof *p);
     size_t size = iface_size(p->kind);
     memcpy(&out->iface, p->iface, p->iface_size < size ? p->iface_size : size);
@@ -216,7 +216,7 @@ static bool is_own_file(const char *full) { return known.n_folders && has_prefix
 
 static plugin *open_python(const char *full, err *e)
 {
-    mapped_anywhere(true); /* Python's memory belongs to no file */
+    mapped_anywhere(true); /* Python's descriptions are on the heap, not in a file's data */
     const ab_plugin *p = python_describe(full, e);
     plugin *out = p ? accept_plugin(p, full, e) : NULL;
     mapped_anywhere(false);
@@ -241,7 +241,7 @@ const plugin *plugin_load(const char *path, err *e)
     char *file = plugin_prepare(path, e), *full = file ? realpath(file, NULL) : NULL;
     free(file);
     if (!file) return NULL;
-    if (!full && !access(path, R_OK)) full = xstrdup(path); /* a file in memory */
+    if (!full && !access(path, R_OK)) full = xstrdup(path); /* path is a file in memory, which has no full path */
     if (!full) {
         fail(e, "%s: no such plugin file", path);
         return NULL;
@@ -300,7 +300,7 @@ void plugin_add_path(const char *path)
     }
 }
 
-/* Does the Python file say at the start of a line that it is a plugin? Others in a folder are not run. */
+/* Does a line of the Python file begin with the decorator of a plugin? Other files in a folder are not run. */
 static bool python_decorates(const char *path)
 {
     str text = {0};
@@ -370,7 +370,7 @@ const plugin *const *plugin_list(size_t *n)
 
 bool plugin_is_path(const char *name) { return strchr(name, '/') || plugin_suffix(name); }
 
-/* The plugin that plugin_load opened at this path, or built from this source; else one of its name in the user's
+/* Finds the plugin that plugin_load opened at this path or built from this source; else one of that name in the user's
  * folders. */
 static const plugin *find_opened(ab_kind kind, const char *path, err *e)
 {

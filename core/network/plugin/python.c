@@ -1,5 +1,5 @@
-/* python.c - opens Python at run time and lets its module `ablate` describe plugins given as Python files, whose
- * functions run while a graph is traced and not in its steps. */
+/* python.c - loads Python at run time. Its module `ablate` describes plugins given as Python files; their functions run
+ * while a graph is traced, not in its steps. */
 #include "network/plugin/python.h"
 #include "network/plugin/attention_context.h"
 #include "base/shell.h"
@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <wchar.h>
 
-/* ---- the module's services ---- */
+/* ---- services for Python's module ---- */
 
 static const char *error_of(const ab_ctx *c) { return c->error.text; }
 static void clear_error(ab_ctx *c) { c->error.text[0] = 0; }
@@ -25,7 +25,7 @@ static void log_text(const char *text) { log_line(LOG_INFO, "%s", text); }
 static const char *const functions[] = {AB_HOST(SIGNATURE, SIGNATURE, SIGNATURE) NULL};
 static const struct { /* `ServicesTable` in python/ablate/_native.py has the same fields */
     const ab_host *host;
-    const char *const *functions; /* the host's functions in order, as C prototypes; ends with NULL */
+    const char *const *functions; /* the host's functions as C prototypes, in order; ends with NULL */
     const char *(*error)(const ab_ctx *c);
     void (*clear)(ab_ctx *c);
     void (*shape)(ab_ctx *c, ab_t x, int64_t dim[4]);
@@ -70,14 +70,14 @@ static const struct { /* `ServicesTable` in python/ablate/_native.py has the sam
 #define FUNCTION(result, name, parameters) result(*name) parameters;
 static struct {
     PYTHON(FUNCTION)
-    char *found;  /* lines: the program, the library, 1; NULL: not looked for yet */
+    char *found;  /* lines: the interpreter, its library, 1; NULL: not searched yet */
     void *module; /* ablate._bridge; NULL: Python has not started */
 } python;
 
 /* ---- finding Python ---- */
 
-/* Prints the interpreter, then its library. Distributions and package managers keep it in different places, and a
- * relocated Python names the folder in which it was built. */
+/* Prints the interpreter, then its library, whose folder differs between distributions and package managers; a
+ * relocated Python still names the folder in which it was built. */
 static const char search[] =
     "import os, sys, sysconfig\n"
     "name = 'libpython%d.%d%s.so' % (*sys.version_info[:2], getattr(sys, 'abiflags', ''))\n"
@@ -89,7 +89,7 @@ static const char search[] =
     "print(next((file for file in files if os.path.exists(file)), '-' + name))\n"
     "print(sys.version_info >= (3, 9) and 1 or '-' + sys.version.split()[0])\n";
 
-/* Workers inherit what their host found by this variable. */
+/* Workers inherit their host's search result in this variable. */
 static const char remembered[] = "ABLATE_PYTHON_FOUND";
 
 int python_find(err *e)
@@ -129,7 +129,7 @@ int python_find(err *e)
 
 static int open_library(const char *path, err *e)
 {
-    void *so = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE); /* global: modules in C look for its symbols */
+    void *so = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE); /* global: modules in C need its symbols */
     if (!so) return fail(e, "%s: cannot be opened: %s", path, dlerror());
 #define FIND(result, name, parameters)                                                                                 \
     if (!(python.name = (result(*) parameters)dlsym(so, #name))) return fail(e, "%s: has no " #name, path);
@@ -171,7 +171,7 @@ static int start(err *e)
     if (library) library[strcspn(library, "\n")] = 0;
     if (open_library(library ? library : "", e)) return free(found), -1;
     char *locale = xstrdup(setlocale(LC_CTYPE, NULL));
-    python.Py_SetProgramName(python.Py_DecodeLocale(program, NULL)); /* whose environment's modules it finds */
+    python.Py_SetProgramName(python.Py_DecodeLocale(program, NULL)); /* to find this program's modules */
     python.Py_InitializeEx(0);
     setlocale(LC_CTYPE, locale);
     python.module = import_bridge(e);

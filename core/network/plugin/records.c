@@ -1,5 +1,5 @@
-/* records.c - tokens and masks of a plugin call's rows, and its side effects: auxiliary losses, logged numbers, values
- * for later layers. */
+/* records.c - tokens and masks of the rows of a plugin's call, and the call's side effects: auxiliary losses, logged
+ * numbers, values for later layers. */
 #include "network/plugin/attention_context.h"
 #include <ctype.h>
 #include <string.h>
@@ -12,7 +12,7 @@ ab_t host_tokens(ab_ctx *c)
     return tape_fail(c, "ab_tokens: the tokens of these rows are not known");
 }
 
-/* Padding rows have the id of padding, which no token has. */
+/* 1 for tokens, 0 for padding rows, whose id no token has. */
 ab_t host_row_mask(ab_ctx *c)
 {
     ab_t ids = host_tokens(c);
@@ -30,7 +30,7 @@ ab_t attn_noise(ab_ctx *c, bool normal, const int64_t dim[4])
 
 /* ---- losses and numbers for the log ---- */
 
-/* Names are parts of names of curves. */
+/* A name becomes part of a curve's name. */
 static bool good_name(const char *s)
 {
     if (!s || !*s) return false;
@@ -67,7 +67,7 @@ void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, 
 
 /* ---- values for later layers ---- */
 
-/* The place without the layer's number ("enc.self"), equal for all layers of a stack. */
+/* The scope without the layer's number ("enc.self"), so that all layers of a stack share it. */
 static const char *shared_name(ab_ctx *c, const char *name)
 {
     const char *dot = strchr(c->scope, '.'), *rest = dot ? dot + 1 : "";

@@ -1,7 +1,7 @@
 /* config.h - the settings of a run: the typed struct, the table that describes every key, and binding text to structs.
  *
- * A new core key needs one line in `config` here and one in config_params (keys.c). The INI schema, the
- * defaults, the ranges, the reference and the hash are derived from them. Kinds of plugins have theirs by AB_KINDS.
+ * A new core key needs one line in `config` here and one in config_params (keys.c); INI schema, defaults, ranges,
+ * reference and hash follow. Keys that name plugins come from AB_KINDS.
  *
  * Ownership: texts and arrays live in the arena passed to the function (or in the spec's, see spec.h).
  * Source of the defaults: "the paper" is Vaswani et al. 2017, Attention Is All You Need.
@@ -11,7 +11,7 @@
 #include "api/ab_plugin.h"
 #include "base/base.h"
 
-enum { CONFIG_AUTO = -1 }; /* the first word of an integer key: "auto" or "same"; config_resolve removes it */
+enum { CONFIG_AUTO = -1 }; /* value of "auto" or "same" in an integer key, until config_resolve replaces it */
 enum config_smoothing { SMOOTH_ALL, SMOOTH_OTHERS };
 enum config_share { SHARE_ALL, SHARE_TARGET, SHARE_NONE };
 enum config_qkv_init { QKV_FUSED, QKV_SEPARATE };
@@ -24,7 +24,7 @@ enum config_split { DECODE_DEV, DECODE_TEST, DECODE_BOTH, DECODE_NONE };
 /* Every core key of one run, in the order of config_params. Integers, booleans and choices are int64_t
  * (ab_plugin.h). */
 typedef struct config {
-    /* plugins: a name, or the path of a shared object */
+    /* plugins: a name, or the path of a plugin's file */
     const char *task, *attention;
     const char *attention_encoder, *attention_decoder, *attention_cross; /* never "same" once resolved */
 #define CONFIG_KIND(NAME, name, ...) const char *name;
@@ -32,7 +32,7 @@ typedef struct config {
 #undef CONFIG_KIND
     const char *plugin_path; /* additional plugin folders, separated by colons; "" = none */
     /* model (recipe of the paper, sections 3 and 5.4) */
-    int64_t layers, layers_encoder, layers_decoder; /* the last two never CONFIG_AUTO once resolved */
+    int64_t layers, layers_encoder, layers_decoder; /* the last two are never CONFIG_AUTO once resolved */
     int64_t d_model, d_ff, heads;
     int64_t d_k, d_v;                                      /* per head; never CONFIG_AUTO once resolved */
     double dropout, attention_dropout, activation_dropout; /* probabilities that a value becomes 0 */
@@ -57,17 +57,17 @@ typedef struct config {
     int64_t batch_tokens;           /* maximum source tokens, and maximum target tokens, of a batch */
     int64_t gradient_accumulation;  /* batches per update */
     double clip_norm;               /* 0: off */
-    int64_t start_step;             /* step of the run start_from; 0: none */
+    int64_t start_step;             /* step of the state in start_from; 0: none */
     const char *start_from;         /* a model file; "": fresh values */
     const char *teacher;            /* a model file; "": none */
     const char *parameter_groups;   /* model/groups.h; "": none */
     int64_t eval_every, save_every; /* updates */
     int64_t watch_layers;
     int64_t keep_checkpoints;    /* checkpoints kept */
-    int64_t keep_states;         /* checkpoints kept with the optimizer's state */
+    int64_t keep_states;         /* states kept; 0: only the last */
     int64_t average_checkpoints; /* checkpoints averaged; 1: off */
     int64_t patience;            /* evaluations; 0: off */
-    const char *max_time;        /* most time of a run's updates; config_seconds reads it; "0": no limit */
+    const char *max_time;        /* limit on the time of all updates, for config_seconds; "0": none */
     int64_t checkpoint;          /* enum config_select */
     int64_t seed;                /* not an INI key: the sweep sets it from `seeds` */
     /* decoding */
@@ -99,8 +99,7 @@ extern const char *const config_attention_keys[3]; /* encoder, decoder, cross-at
 const char *config_plugin_kind(const char *key);
 /* False for keys that cannot change a result (device, threads, plugin_path, decode_batch, seed): not in the hash. */
 bool config_is_hashed(const char *key);
-/* True for a key at its default that is newer than hashes in use: it is left out of the hash, so old hashes stay
- * valid. */
+/* True for a key at its default that was added after runs had been hashed. It is left out, so old hashes stay valid. */
 bool config_came_later(const char *key, const char *value);
 /* Keys that were renamed; ends with {0}. Hashes use the old names, so that earlier runs keep their hashes. */
 typedef struct {
@@ -109,11 +108,11 @@ typedef struct {
 extern const renamed_key config_renamed[];
 const char *config_new_name(const char *key);   /* the new name of an old key; NULL for others */
 const char *config_first_name(const char *key); /* a renamed key's old name; other keys unchanged */
-/* True for keys that set how often something is written or measured: not shown as a row's change. */
-/* A model in a run's folder that another run has trained, whose settings differ in these keys alone. */
+/* A model that another run has trained, in a run's folder; the runs may differ in the keys of config_only_decodes. */
 #define TRAINED_FILE "trained"
-bool config_only_decodes(const char *key); /* a trained model stays the same; device and threads, too */
+bool config_only_decodes(const char *key); /* keys that a trained model does not depend on; device and threads, too */
 void config_decode_keys(str *out);         /* appends these keys as a JSON array */
+/* Does the key set how often something is written or measured? Tables do not show it as a row's change. */
 bool config_is_bookkeeping(const char *key);
 
 /* ---- settings: ordered key -> canonical value text ---- */
@@ -127,13 +126,13 @@ typedef struct {
 } settings; /* {0} is empty; `at` is in the arena used to fill it */
 
 const char *settings_get(const settings *s, const char *key); /* NULL: not there */
-/* Replaces the value or appends the pair; both texts are copied into `a`. */
+/* Sets the key's value, or appends the pair. Both texts are copied into `a`. */
 void settings_set(settings *s, const char *key, const char *value, arena *a);
 
 /* ---- one parameter ---- */
 
-/* Check `text` against p's type, range and choices; the canonical form (1e3 = 1000, 0.10 = 0.1, yes = true)
- * goes to *out, in `a`. -1 and a message ("found ..., expected ...") without file or key. */
+/* Checks `text` against p's type, range and choices; the canonical form (1e3 = 1000, 0.10 = 0.1, yes = true) goes to
+ * *out, in `a`. -1 and a message ("found ..., expected ...") without file or key. */
 int param_canonical(const ab_option *p, const char *text, const char **out, arena *a, err *e);
 const char *param_default(const ab_option *p, arena *a); /* canonical text of the default */
 const char *param_expects(const ab_option *p, arena *a); /* "an integer from 1 to 64", "post or pre", ... */
@@ -147,14 +146,14 @@ int config_bind(const settings *s, const char *prefix, const ab_option *table, v
 /* The inverse: appends every parameter of the table as canonical text to `s`. */
 void config_unbind(const void *from, const char *prefix, const ab_option *table, settings *s, arena *a);
 
-/* Seconds of "90s", "30m", "3h", "2d", "1h30m" or "0". -1 and a message without the key for other text. */
+/* Converts "90s", "30m", "3h", "2d", "1h30m" or "0" to seconds. Other text: -1 and a message without the key. */
 int config_seconds(const char *text, double *out, err *e);
 
-/* The name of an experiment, which is a folder's too: letters, digits, _ - and . ; at most 100 bytes. -1 and a message
- * without file or key. */
+/* Checks the name of an experiment, which also names a folder: letters, digits, _ - and . ; at most 100 bytes. Returns
+ * -1 and a message without file or key. */
 int experiment_name_check(const char *name, err *e);
 
-/* config_bind of the core keys, then config_resolve. */
+/* Calls config_bind for the core keys, then config_resolve. */
 int config_from_settings(const settings *s, config *out, arena *a, err *e);
 /* Replaces auto and same: d_k, d_v = d_model / heads (an error unless it divides evenly), layers_*,
  * attention_*. Checks constraints between keys. */
@@ -169,17 +168,17 @@ int config_from_json(const char *json, settings *out, arena *a, err *e);
 
 /* ---- files of other runs (run_file.c) ---- */
 
-/* Returns the end of the path that names a file of a run with this seed (-1: any),
- * EXPERIMENT/CONFIGURATION-sSEED-gN/FILE; NULL: it names none. */
+/* Returns the part EXPERIMENT/CONFIGURATION-sSEED-gN/FILE of the path of a run's file with this seed (-1: any); NULL
+ * for other paths. */
 const char *run_file_name(const char *path, int64_t seed);
-bool config_names_run(const char *key); /* Can the key's value be a run: start_from, teacher? */
-/* Returns the key's value without the folder of runs, which may move. */
+bool config_names_run(const char *key); /* can the key (start_from, teacher) name a run? */
+/* Returns the key's value without the path of the folder of runs, which may move. */
 const char *config_unmoved(const char *key, const char *value);
-/* Returns the path of a run's file below the folder `runs`, or `value` itself if it is any other file. */
+/* Returns a run's file under the folder `runs`; `value` itself if it is no run's file. */
 const char *run_file_below(const char *runs, const char *value, arena *a);
-/* Does so for start_from and teacher; runs NULL: the folder two above `folder`, a run's. */
+/* Applies run_file_below to start_from and teacher. runs NULL: two folders above `folder`, a run's. */
 void config_find_runs(config *c, const char *runs, const char *folder, arena *a);
 
-/* sha256 over the hashed settings, as "key=value\n" sorted by key, under the names that the keys had first. */
+/* sha256 of the hashed settings, as "key=value\n" sorted by key. Renamed keys count under their first names. */
 void config_hash(const settings *s, char out[65]);
 #endif

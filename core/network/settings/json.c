@@ -28,7 +28,7 @@ void config_to_json(const settings *s, param_lookup table_of, void *user, str *o
     str_addc(out, '}');
 }
 
-/* A reader for flat objects of texts, numbers and truth values: what config_to_json and SQLite's json() write. */
+/* Reads flat objects of texts, numbers and booleans, as config_to_json and SQLite's json() write them. */
 typedef struct {
     const char *start, *p;
     err *e;
@@ -125,8 +125,8 @@ static int json_scalar(json_in *j, str *out)
     return 0;
 }
 
-/* Translates keys from before norms and blocks were plugins: `norm` was the block's order (post or pre), layer_norm_eps
- * the norm's only setting. */
+/* Translates keys of versions without norm and block plugins: `norm` was the block's order (post or pre),
+ * layer_norm_eps the norm's only setting. */
 static void read_first_names(settings *set, arena *a)
 {
     const char *order = settings_get(set, "norm"), *eps = settings_get(set, "layer_norm_eps");

@@ -1,4 +1,4 @@
-/* keys.c - the one table of core keys: INI schema, defaults, ranges, reference text. Order = order in `config`. */
+/* keys.c - the table of core keys, in the order of `config`: INI schema, defaults, ranges, reference text. */
 #include "network/settings/places.h"
 
 #define AT(field) offsetof(config, field)
@@ -161,7 +161,7 @@ const ab_option config_params[] = {
         "depend on this number"),
     {0}};
 
-/* Keys that name a plugin: every kind's name, and attention's three roles. */
+/* Keys that name a plugin: one per kind, and attention's three roles. */
 #define FACTS(NAME, name, number, usual, since, doc) [AB_##NAME] = {#name, usual, since},
 const kind_facts config_kinds[AB_KIND_COUNT] = {{"host", "", 0}, AB_KINDS(FACTS)};
 const char *const config_attention_keys[3] = {"attention_encoder", "attention_decoder", "attention_cross"};

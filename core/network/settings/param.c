@@ -1,4 +1,4 @@
-/* param.c - one parameter: parsing, printing, its range as text; and filling structs from settings. */
+/* param.c - parses and prints one parameter and its range; fills structs from settings. */
 #include "network/settings/config.h"
 #include <string.h>
 
@@ -25,7 +25,7 @@ void settings_set(settings *s, const char *key, const char *value, arena *a)
     s->at[s->n++] = (setting){arena_strdup(a, key), arena_strdup(a, value)};
 }
 
-/* ---- words: "post|pre" ---- */
+/* ---- choices: "post|pre" ---- */
 
 static int word_index(const char *choices, const char *text)
 {
@@ -62,7 +62,7 @@ typedef union {
     int64_t i;
     double r;
     const char *t;
-} value; /* by the parameter's type */
+} value; /* the member follows from the parameter's type */
 
 static bool is_bounded(const ab_option *p) { return p->min < p->max; }
 
@@ -118,7 +118,7 @@ static value default_value(const ab_option *p)
 
 const char *param_default(const ab_option *p, arena *a) { return write_value(p, default_value(p), a); }
 
-/* "a|b|c" as "a, b or c". */
+/* Writes "a|b|c" as "a, b or c". */
 static void words_in_prose(str *out, const char *choices)
 {
     for (bool first = true; choices; first = false) {
@@ -175,8 +175,8 @@ static const ab_option *find(const ab_option *table, const char *name)
     return NULL;
 }
 
-/* The part of `key` that the table lists: after "prefix.", or the whole key if it has no dot; NULL: the key belongs to
- * another table. */
+/* The key's name in the table: the part after "prefix.", or a whole key without a dot; NULL: the key belongs to another
+ * table. */
 static const char *local_name(const char *key, const char *prefix)
 {
     if (!prefix) return strchr(key, '.') ? NULL : key;

@@ -1,4 +1,4 @@
-/* places.c - settings of some layers: reads their keys, and finds the one that applies to a layer. */
+/* places.c - settings of single layers: reads their keys, and finds the one that applies to a layer. */
 #include "network/settings/places.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@ static const char *const place_names[PLACES] = {"encoder", "decoder", "cross"};
 static const char *const layer_keys[] = {
     "attention", "heads",        "d_k",  "d_v",  "attention_dropout", "bias",
     "position",  "feed_forward", "norm", "d_ff", "dropout",           "activation_dropout"};
-enum { OF_CROSS = 6 }; /* the first keys also apply to cross-attention */
+enum { OF_CROSS = 6 }; /* cross-attention has only the first of these */
 
 const char place_expects[] =
     "[layers PLACE] or [layers PLACE FROM-TO], or a key layers.PLACE.KEY or layers.PLACE.FROM-TO.KEY: PLACE is "
@@ -137,7 +137,7 @@ static int spread_pattern(const settings *given, const char **attention, int pla
     return 0;
 }
 
-/* Sets d_k or d_v of a section with other heads, if it is auto there. */
+/* Computes d_k or d_v from a section's heads, if it is auto there. */
 static int set_width(const settings *given, const char *key, const place_key *k, const char *what, const config *c,
                      settings *out, arena *a, err *e)
 {
@@ -179,7 +179,7 @@ int places_resolve(const settings *given, config *c, settings *out, arena *a, er
     const char **all;
     size_t n;
     if (place_pattern(c->attention, &all, &n, a, e)) return fail_in(e, "attention: ");
-    if (n) c->attention = all[0]; /* the roles are set; `attention` gets the first */
+    if (n) c->attention = all[0]; /* a pattern has set the roles; this key must name one plugin */
     for (size_t i = 0; i < given->n; i++) {
         const char *key = given->at[i].key;
         place_key k;

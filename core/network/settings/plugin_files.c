@@ -1,5 +1,5 @@
-/* plugin_files.c - names and hashes of plugins' files. A plugin is made of its source and the files beside it that this
- * includes or imports. */
+/* plugin_files.c - names and hashes of plugins' files. A plugin consists of its source and the files beside it that the
+ * source includes or imports. */
 #include "network/settings/plugin_files.h"
 #include <string.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ typedef struct {
     bool python;
 } sources;
 
-/* Adds FOLDER/NAME, if it is a file, once. */
+/* Adds a file of the folder, unless it is listed already. Takes ownership of name. */
 static void add(sources *all, char *name)
 {
     char *path = path_join(all->folder, name);
@@ -39,7 +39,7 @@ static void add_included(sources *all, const char *line)
     if (has_prefix(line, before)) add(all, xstrndup(line + strlen(before), strcspn(line + strlen(before), "\"")));
 }
 
-/* import a, b as c; from d import e */
+/* Reads "import a, b as c" or "from d import e". */
 static void add_imported(sources *all, const char *line)
 {
     bool several = has_prefix(line, "import "), one = has_prefix(line, "from ");

@@ -1,9 +1,9 @@
-/* run_file.c - files of runs by names that stay when their folder moves: EXPERIMENT/CONFIGURATION-sSEED-gN/FILE. */
+/* run_file.c - runs' files by names that do not change with the folder: EXPERIMENT/CONFIGURATION-sSEED-gN/FILE. */
 #include "network/settings/config.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Is it the folder of a run with this seed (-1: any), "0123456789ab-s1-g0"? */
+/* Is it the folder's name of a run with this seed (-1: any), such as "0123456789ab-s1-g0"? */
 static bool is_run_folder(const char *name, size_t n, int64_t seed)
 {
     static const char hex[] = "0123456789abcdef", digits[] = "0123456789";

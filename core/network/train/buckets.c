@@ -1,15 +1,15 @@
-/* buckets.c - finds the kernel that completes each part of the gradient, and sends each part when it is complete.
+/* buckets.c - finds the kernel that completes each bucket of the gradient, and sends the bucket then.
  *
  * Parameters are in the order of tracing, so the backward pass completes the flat gradient from its end to its
- * beginning. Buckets are sent in that order on every rank, independent of the order of completion. */
+ * beginning. Every rank sends buckets in that order, whichever is complete first. */
 #include "network/train/buckets.h"
 #include <stdlib.h>
 
-enum { SMALLEST = 4096, LARGEST = 1 << 20, WANTED = 8 }; /* elements of a bucket; how many there should be at least */
+enum { SMALLEST = 4096, LARGEST = 1 << 20, WANTED = 8 }; /* elements per bucket; wanted number of buckets */
 
 typedef struct {
     size_t at, n;
-    int32_t last; /* node that writes to it last */
+    int32_t last; /* the last node that writes to it */
 } bucket;
 
 struct buckets {
@@ -45,7 +45,7 @@ void buckets_close(buckets *b)
     free(b);
 }
 
-/* Makes the buckets that a node's output touches wait for it. */
+/* Makes the buckets that contain part of node i's output wait for it. */
 static void wait_for(buckets *b, const node *v, int32_t i)
 {
     size_t width = dtype_size(b->p->type), from = (size_t)((char *)v->data - b->grad) / width,

@@ -95,7 +95,7 @@ void meta_free(checkpoint_meta *m)
 
 /* ---- writing ---- */
 
-/* Adds an entry for the parameter's values (which 0) or for a slot. */
+/* Adds a header entry for the parameter's values (which 0) or a slot. */
 static void add_tensor(str *header, const char *prefix, const param *p, uint32_t which, dtype type, size_t *at)
 {
     extent x = param_extent(p, which);
@@ -189,14 +189,14 @@ static void close_file(opened *o)
     cJSON_Delete(o->header);
 }
 
-/* A whole number of a header, -1: none. */
+/* A whole number in the header; -1 if it is anything else. */
 static int64_t whole(const cJSON *x)
 {
     double v = cJSON_IsNumber(x) ? x->valuedouble : -1;
     return v >= 0 && v <= 9007199254740992.0 && v == (double)(int64_t)v ? (int64_t)v : -1;
 }
 
-static size_t type_bytes(const char *name) /* 0: a type whose size is not checked */
+static size_t type_bytes(const char *name) /* 0: this type's size is not checked */
 {
     static const struct {
         const char *name;
@@ -219,7 +219,7 @@ static int by_place(const void *a, const void *b)
     return p->from != q->from ? (p->from > q->from) - (p->from < q->from) : (p->to > q->to) - (p->to < q->to);
 }
 
-/* One tensor's entry: type, shape and offsets agree and lie in the file. */
+/* Checks that a tensor's type, shape and offsets agree and lie within the file. */
 static int check_tensor(const opened *o, const cJSON *t, place *out, err *e)
 {
     const cJSON *off = cJSON_GetObjectItemCaseSensitive(t, "data_offsets"),
@@ -304,7 +304,7 @@ int checkpoint_read_meta(const char *path, checkpoint_meta *out, err *e)
     return 0;
 }
 
-/* The bytes of one tensor after checking type, shape and place. */
+/* Returns one tensor's data after checking type, shape and offsets. */
 static const void *find_tensor(const opened *o, const char *prefix, const param *p, uint32_t which, dtype type, err *e)
 {
     extent x = param_extent(p, which);

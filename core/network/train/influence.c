@@ -1,5 +1,5 @@
-/* influence.c - see influence.h. One run of the model, then one of its attentions' gradients for each query and
- * direction: all sentences, layers and heads at once. */
+/* influence.c - see influence.h. Runs the model once, then the gradient of its attentions for each query and direction,
+ * for all sentences, layers and heads at once. */
 #include "network/train/influence.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@ typedef struct {
     const char *scope; /* "dec.0.self" */
     weights_source from;
     ab_t probe, gradient;
-    const int32_t *queries, *keys; /* first rows of the sentences */
-    int64_t rows, stride;          /* rows of the longest sentence; stride */
+    const int32_t *queries, *keys; /* [sentences + 1] first rows of the sentences */
+    int64_t rows, stride;          /* most queries, most keys of a sentence */
     size_t heads;
-    float *at; /* [sentences][heads][rows][stride]: sums of squares, then weights */
+    float *at; /* [sentences][heads][rows][stride]: sums of squared derivatives, then weights */
 } seen;
 
 struct influence {
@@ -70,9 +70,9 @@ static void find_places(influence *x, const batch *b)
         }
 }
 
-/* ---- one query of every sentence, in one direction ---- */
+/* ---- one query per sentence, in one direction ---- */
 
-/* 1 or -1, equal for every query. */
+/* A random sign, the same for every query. */
 static float sign_of(int64_t direction, int64_t column)
 {
     uint32_t out[4];
@@ -132,7 +132,7 @@ static int ask(influence *x, int64_t query, int64_t direction, err *e)
 
 /* ---- */
 
-/* Each query's lengths, divided by their sum. */
+/* Divides each query's norms by their sum. */
 static void normalise(const influence *x, const seen *s)
 {
     for (int64_t r = 0; r < x->sentences * (int64_t)s->heads * s->rows; r++) {

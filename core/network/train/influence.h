@@ -1,7 +1,7 @@
 /* influence.h - for every attention plugin, the keys on which its output at each query depends, over one batch.
  *
- * Weights are those of the attention's softmax over keys, if it has one. Otherwise they are the norm of the derivative
- * of a query's output with respect to a key's data, divided by its sum over the keys:
+ * If the attention has one softmax over keys, these are its weights. Otherwise a weight is the norm of the derivative
+ * of a query's output with respect to a key's data, divided by the sum over keys:
  *
  *   by values  a key's data are the values in the attention's sum over keys (ab_weighted_sum, ab_attend,
  *              ab_delta_scan; else the result of ab_value or ab_value_step), per head. Exact if the output is linear
@@ -21,10 +21,10 @@ typedef enum { FROM_SOFTMAX, FROM_VALUES, FROM_ROWS } weights_source;
 const char *influence_source(weights_source s);
 
 typedef struct influence influence;
-/* NULL and e; e: an operation has no gradient, for one. */
+/* Returns NULL and e on failure, such as an operation without a gradient. */
 influence *influence_open(model *m, const batch *b, err *e);
-void influence_close(influence *x); /* NULL is fine */
-/* As weights_find, whose tape it is. False: the model has no such place, or its output depends on no key. */
+void influence_close(influence *x); /* x may be NULL */
+/* Like weights_find, for this batch. False: there is no such attention, or its output depends on no key. */
 bool influence_find(const influence *x, const char *stack, const char *part, int64_t layer, weights *out,
                     weights_source *from);
 #endif

@@ -1,8 +1,8 @@
 /* load.c - opens the model in a file, with the plugins that it was trained with.
  *
- * A model file is data: it never decides which code is loaded. It has the name of each plugin and the sha256 of its
- * shared object; the plugin is searched for by name in the program's folder and in folders added by the user
- * (--plugin-path). Plugin paths in the file are those of the training run and only displayed. */
+ * A model file is data: it never decides which code is loaded. It has each plugin's name and the sha256 of its shared
+ * object. The plugin is looked up by name in the program's folder and in those of --plugin-path. Paths in the file are
+ * the training run's and are only displayed. */
 #include "network/train/checkpoint.h"
 #include "text/tokens/ngrams.h"
 #include "network/train/train.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Removes folders and a file's ending from a name: the rest is never read as a path. */
+/* Removes folders and suffix from a name, so that it is never read as a path. */
 static char *plain_name(const char *text, size_t n, arena *a)
 {
     char *name = arena_strndup(a, text, n), *slash = strrchr(name, '/');
@@ -19,7 +19,7 @@ static char *plain_name(const char *text, size_t n, arena *a)
     return name;
 }
 
-/* The name used to find a plugin: the recorded one, or in files of older versions the setting's. *sha: the recorded
+/* The name of the plugin to look up: the recorded one; in files of older versions the setting's. *sha: its recorded
  * hash, or NULL. */
 static const char *recorded_name(const cJSON *recorded, const setting *s, const char **sha, arena *a)
 {
@@ -30,9 +30,9 @@ static const char *recorded_name(const cJSON *recorded, const setting *s, const 
     return plain_name(name, strlen(name), a);
 }
 
-/* Plugins with another hash than the recorded one. */
+/* Plugins whose hash differs from the recorded one. */
 typedef struct {
-    str names, how; /* "attention 'scaled_dot', norm 'layer_norm'"; both hashes of the last one */
+    str names, how; /* names, as in "attention 'scaled_dot', norm 'layer_norm'"; how: both hashes of the last one */
     int n;
 } others;
 
@@ -47,8 +47,8 @@ static void report_others(const char *path, others *x)
     str_free(&x->how);
 }
 
-/* Sets the setting to the path of the available plugin with the recorded name; among several, the one with the recorded
- * hash. A task may be missing: only `parse` needs it. */
+/* Sets the setting to the path of the available plugin with the recorded name, preferably one with the recorded hash. A
+ * task may be missing: only `parse` needs it. */
 static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind kind, others *differ, arena *a, err *e)
 {
     const char *sha, *name = recorded_name(recorded, s, &sha, a);
@@ -66,7 +66,7 @@ static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind
                     path, s->key, s->value);
     if (found && sha && !same(found->sha256, sha)) {
         char *who = xprintf("%s '%s'", plugin_kind_name(kind), name);
-        if (!strstr(str_text(&differ->names), who)) { /* a plugin may have several places */
+        if (!strstr(str_text(&differ->names), who)) { /* several layers or roles may use this plugin */
             str_addf(&differ->names, "%s%s", differ->n++ ? ", " : "", who);
             str_clear(&differ->how);
             str_addf(&differ->how, "%s has sha256 %.12s, expected %.12s", found->path, found->sha256, sha);
@@ -86,7 +86,7 @@ static int find_plugins(const char *path, const checkpoint_meta *meta, settings 
         if (same(value, "same")) value = settings_get(set, "attention");
         settings_set(set, p->name, value ? value : "scaled_dot", a);
     }
-    settings_set(set, "attention", "scaled_dot", a); /* not used: the three roles are set */
+    settings_set(set, "attention", "scaled_dot", a); /* ignored, because the three roles are set */
     settings_set(set, "plugin_path", "", a);
     const char *json = meta_text(meta, "plugins");
     cJSON *recorded = json ? cJSON_Parse(json) : NULL;

@@ -1,4 +1,4 @@
-/* loop.c - the loop over updates: evaluation, early stopping; its files are state.c's. */
+/* loop.c - the loop over updates: evaluation, early stopping. state.c reads and writes its files. */
 #include "network/train/checkpoint.h"
 #include "network/train/optim.h"
 #include "network/train/state.h"
@@ -41,14 +41,14 @@ static int evaluate(training *t, err *e)
     t->best = t->dev_ppl;
     t->best_step = t->step;
     t->worse = 0;
-    bool last = t->step == c->steps || t->out_of_time; /* training ends with these weights */
+    bool last = t->step == c->steps || t->out_of_time; /* these weights will be the final ones */
     if (!t->j->folder || c->checkpoint != SELECT_BEST || last || !comm_leads(t->j->comm)) return 0;
     return state_write_best(t, before, e);
 }
 
 /* ---- one update ---- */
 
-/* A loss that is NaN, or stays two nats above that of a uniform guess, has diverged. */
+/* Has training diverged: is the loss NaN, or after 100 steps 2 nats above a uniform guess? */
 static bool diverged(training *t, err *e)
 {
     double uniform = log((double)t->m->tgt_vocab);
@@ -63,7 +63,7 @@ static bool diverged(training *t, err *e)
     return true;
 }
 
-/* Sums the losses of n batches over ranks, which also agree on whether to stop and whether time is up. */
+/* Sums the losses of n batches over ranks. The ranks also agree on whether to stop and whether time is up. */
 static int share_losses(training *t, int n, double sums[][2], err *e)
 {
     const train_events *v = &t->j->events;
@@ -101,14 +101,14 @@ static train_outcome collect(training *t, err *e)
     return TRAIN_DONE;
 }
 
-/* Does the training curve get a point after this update? */
+/* Does the training curve have a point at this step? */
 static bool is_mark(const training *t, int64_t step)
 {
     enum { POINTS = 50 };
     return step % POINTS == 0 || step == t->m->cfg.steps;
 }
 
-/* On the CPU a loss is known at once, so that NaN never reaches the weights. */
+/* Runs one update. On the CPU its losses are read at once, so NaN never reaches the weights. */
 static train_outcome update(training *t, err *e)
 {
     const config *c = &t->m->cfg;
@@ -142,7 +142,7 @@ static train_outcome update(training *t, err *e)
     return TRAIN_DONE;
 }
 
-/* Runs the next update and, if it is to be shown, prints ab_print's values and then the loss. */
+/* Runs the next update. From show_from on, also prints ab_print's values and the loss. */
 static train_outcome shown_update(training *t, err *e)
 {
     bool shown = t->j->show && t->step + 1 >= t->j->show_from;
@@ -250,7 +250,7 @@ train_outcome train_run(train_job *j, train_result *out, err *e)
         (j->m->cfg.start_step ? state_fork : state_start_from)(&t, out->started, sizeof out->started, e);
     if (t.batches && !e->text[0] && !comm_agree(j->comm, &t.step, sizeof t.step, "state to resume from", e)) {
         double before = t.src_tokens + t.tgt_tokens;
-        t.out_of_time = t.limit > 0 && t.seconds >= t.limit; /* the run was resumed after its time limit */
+        t.out_of_time = t.limit > 0 && t.seconds >= t.limit; /* the run was resumed after reaching its time limit */
         int trained = t.step || j->until || j->comm ? 0 : state_trained(&t, out, e);
         outcome = trained < 0 ? TRAIN_FAILED : trained ? TRAIN_DONE : loop(&t, e);
         if (trained > 0 && j->events.progress) j->events.progress(j->events.self, t.step, t.step, NAN, 0);

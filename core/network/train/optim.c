@@ -1,13 +1,13 @@
-/* optim.c - runs an optimizer plugin's update: an elementwise rule in tiles over the flat vectors of all parameters,
- * other rules per parameter on a tape with its shape. Each parameter group has its own tapes with its settings. */
+/* optim.c - runs an optimizer plugin's update: an elementwise rule in tiles of the flat vectors of all parameters,
+ * other rules parameter by parameter on tapes of their shapes. Each parameter group has tapes with its settings. */
 #include "network/train/optim.h"
 #include "network/model/groups.h"
 #include <math.h>
 #include <stdlib.h>
 
-enum { TILE = 4096 }; /* elements; a dozen tiles of fp32 fit into the first-level cache's neighbour */
+enum { TILE = 4096 }; /* elements; a dozen tiles in fp32 fit into the second-level cache */
 
-/* The parts of a step, in this order, each for all parameters. */
+/* Stages of an update, in this order, each for all parameters. */
 typedef enum { REFRESH, MEASURE, UPDATE, DEEDS } deed;
 static const char *const deed_names[DEEDS] = {"refresh", "measure", "update"};
 
@@ -17,9 +17,9 @@ typedef struct {
     deed what;
     int group;
     int64_t period;                 /* REFRESH: runs every `period` steps */
-    size_t from, count;             /* tiles: elements of the flat vectors */
-    int32_t p, g, slot[MOST_SLOTS]; /* tiles: the inputs for parameters, gradients and slots */
-    const param *whole;             /* the one parameter of this tape; NULL: tiles */
+    size_t from, count;             /* with tiles: first element in the flat vectors, and number of elements */
+    int32_t p, g, slot[MOST_SLOTS]; /* with tiles: nodes of the inputs for parameters, gradients and slots */
+    const param *whole;             /* this tape's only parameter; NULL: tiles */
     char *scalars;                  /* step, scale, sums, learning rates of the groups; in the backend's memory */
     const void *grad;
 } update;
@@ -29,8 +29,8 @@ struct optimizer {
     size_t n;
     workspace space; /* memory of the running tape */
     char *scalars;
-    char *grad; /* where the tapes of whole parameters read: params.grad */
-    int n_sums; /* numbers that `measure` returns for each parameter */
+    char *grad; /* params.grad, where tapes of whole parameters read gradients */
+    int n_sums; /* figures that the plugin's `measure` returns per parameter */
 };
 
 /* ---- tapes ---- */
@@ -38,7 +38,7 @@ struct optimizer {
 enum { STEP, SCALE, SUMS, RATES = SUMS + AB_MEASURED };
 static size_t width(const model *m) { return dtype_size(m->params.type); }
 
-/* Finds the address of an update's input by name. */
+/* Returns the address of an update's input by name. */
 static void *find(void *self, const char *name, size_t bytes)
 {
     (void)bytes;
@@ -58,7 +58,7 @@ static void *find(void *self, const char *name, size_t bytes)
 static ab_t scalar(ab_ctx *c, const char *name, dtype type)
 {
     ab_t x = t_state(c, name, type, 1, 1, 1, 1);
-    tape_at(c, x)->phase = PHASE_SETUP; /* values computed from scalars alone are computed once for all tiles */
+    tape_at(c, x)->phase = PHASE_SETUP; /* so values computed from scalars alone are computed once for all tiles */
     return x;
 }
 
@@ -69,7 +69,7 @@ static ab_t all_of(ab_ctx *c, const char *name, dtype type, const int64_t d[4])
     return d[0] * d[1] * d[2] * d[3] > 0 ? t_state(c, name, type, d[0], d[1], d[2], d[3]) : (ab_t){0};
 }
 
-/* Moves a whole parameter's assignments to the end, so that every other node reads the old value. */
+/* Moves the assignments to p and slots to the end, so that all other nodes read the old values. */
 static void assign_last(ab_ctx *c)
 {
     int32_t n = c->n;
@@ -151,7 +151,7 @@ static void add(optimizer *o, update u)
 
 static size_t behind(const param *p) { return p->at + (p->count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN; }
 
-/* Lists the updates. A group's parameters are contiguous. Sums run over whole parameters, without alignment gaps. */
+/* Lists a stage's updates. A group's parameters are contiguous. Sums need whole parameters, without alignment gaps. */
 static void list_updates(optimizer *o, deed what)
 {
     const model *m = o->m;
@@ -176,7 +176,7 @@ static void list_updates(optimizer *o, deed what)
 static int trace_all(optimizer *o, err *e)
 {
     const void *space;
-    do { /* plan again if the space grew: earlier tapes have addresses in the old one */
+    do { /* plans again if the workspace moved, because earlier tapes have addresses in the old one */
         space = o->space.data;
         for (size_t i = 0; i < o->n; i++) {
             tape_free(o->at[i].tape);
@@ -245,7 +245,7 @@ static void set(const optimizer *o, int which, double value)
                   size == sizeof value ? (void *)&value : (void *)&narrow, size);
 }
 
-/* The factor on the gradient, clipped to clip_norm. A device computes it itself, so that the host does not wait. */
+/* Sets the factor on the gradient, clipped to clip_norm. A device computes it itself, so the host need not wait. */
 static void set_scale(optimizer *o, const void *grad, double scale, double *norm)
 {
     const model *m = o->m;
@@ -275,7 +275,7 @@ static int run_tiles(const update *u, const void *grad)
     add_vector(&t, u->g, grad, u->from);
     for (uint32_t i = 0; i < u->m->optimizer->iface.optimizer.n_slots; i++)
         add_vector(&t, u->slot[i], s->slot[i], u->from);
-    bool with_tiles = on_device(u->m->backend); /* a device computes SETUP with the tiles */
+    bool with_tiles = on_device(u->m->backend); /* a device runs phase SETUP together with the tiles */
     return tape_run_phase(u->tape, &r, PHASE_CONST) || (!with_tiles && tape_run_phase(u->tape, &r, PHASE_SETUP)) ||
            u->m->backend->run_tiled(u->tape, &t, &r);
 }
@@ -302,7 +302,7 @@ int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_
     return 0;
 }
 
-/* ---- values for evaluation ---- */
+/* ---- parameters for evaluation ---- */
 
 int optim_exchange(model *m, err *e)
 {

@@ -9,18 +9,18 @@ typedef struct optimizer optimizer;
  * elementwise, else once per parameter. NULL and e on failure. The model must outlive the optimizer. */
 optimizer *optim_open(model *m, err *e);
 void optim_close(optimizer *o);
-/* One update from the gradients in `grad` [params.learned], first multiplied by `scale`, then clipped to cfg.clip_norm
- * if that is set. step counts from 1. A rule that is not elementwise overwrites params.grad with `grad`. *norm (may be
- * NULL): the gradient's norm after scaling. */
+/* One update from the gradients `grad` [params.learned], multiplied by `scale` and then clipped to cfg.clip_norm, if
+ * set. step counts from 1. A rule that is not elementwise overwrites params.grad with `grad`. *norm (may be NULL): the
+ * gradient's norm after scaling. */
 int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e);
 
-/* For checks: the sums of the last update, [AB_MEASURED] in the backend's memory; tape i, NULL: there are fewer. */
+/* For checks: the sums of the last update [AB_MEASURED], in the backend's memory; tape i, NULL: there are fewer. */
 const void *optim_sums(const optimizer *o);
 ab_ctx *optim_tape(const optimizer *o, size_t i);
 
-/* After the first update, exchanges the parameters with the slot that holds their values for evaluation
- * (ab_optimizer_plugin.evaluated); a second call exchanges them back. Does nothing if the parameters are evaluated
- * themselves. -1 and e if a device failed. */
+/* Swaps the parameters with the slot that has their values for evaluation (ab_optimizer_plugin.evaluated); a second
+ * call swaps them back. Call it after an update. Does nothing without such a slot. Returns 0, or -1 and e if a device
+ * failed. */
 int optim_exchange(model *m, err *e);
 
 /* The learning rate of update `step` = 1, 2, ..., from the run's schedule. */

@@ -1,4 +1,4 @@
-/* schedule.c - the learning rate of a run's updates: its schedule plugin. */
+/* schedule.c - asks the run's schedule plugin for learning rates. */
 #include "network/train/optim.h"
 
 double schedule_lr(const model *m, int64_t step)

@@ -1,4 +1,4 @@
-/* state.c - a run's files: checkpoints, the state to resume from, the result's weights. */
+/* state.c - a run's files: checkpoints, the state to resume from, the final weights. */
 #include "network/train/checkpoint.h"
 #include "network/train/optim.h"
 #include "network/train/state.h"
@@ -15,7 +15,7 @@ static char *numbered_file(const train_job *j, const char *what, int64_t step)
     return state_file(j, name);
 }
 static char *step_file(const train_job *j, int64_t step) { return numbered_file(j, "step", step); }
-/* checkpoint = best: the weights of best_step, unless that is the last step. */
+/* With checkpoint = best: the file with the weights of best_step, unless that is the last step. */
 static char *best_file(const train_job *j, int64_t step) { return numbered_file(j, "best", step); }
 static void remove_file(char *path)
 {
@@ -43,7 +43,7 @@ static void describe(const training *t, checkpoint_meta *meta)
     str json = {0}, plugins = {0};
     config_to_json(&t->m->set, NULL, NULL, &json);
     meta_write(meta, "config", str_text(&json));
-    err ignored = {0}; /* the model's plugins are open; only in tests a task may be missing */
+    err ignored = {0}; /* in tests a task may be missing; the model's other plugins are open */
     if (!model_plugins_json(&t->m->set, &plugins, &ignored)) meta_write(meta, "plugins", str_text(&plugins));
     if (t->j->src) write_words(meta, "vocab.src", t->j->src);
     if (t->j->tgt != t->j->src) write_words(meta, "vocab.tgt", t->j->tgt);
@@ -52,7 +52,7 @@ static void describe(const training *t, checkpoint_meta *meta)
     str_free(&plugins);
 }
 
-/* Numbers of a state; the last LENT are written only if the run had threads of others. */
+/* Numbers in a state. The last LENT are written only if the run used threads of other runs. */
 enum { LENT = 3 };
 static const struct {
     const char *key;
@@ -105,7 +105,7 @@ int state_write(const training *t, err *e)
     return bad;
 }
 
-/* With keep_states, links the state just written to a name with its step, because the next state replaces the file. */
+/* With keep_states, links the new state to a name with its step, because the next state replaces the file. */
 static int keep_state(const training *t, err *e)
 {
     int64_t keep = t->m->cfg.keep_states, old = checkpoint_before(t, t->step + 1) - keep * t->m->cfg.save_every;
@@ -114,7 +114,7 @@ static int keep_state(const training *t, err *e)
     unlink(to);
     str whole = {0};
     int bad = link(from, to) && (file_read(from, &whole, e) ||
-                                 file_write(to, whole.s, whole.n, e)); /* the file system has no links: copy */
+                                 file_write(to, whole.s, whole.n, e)); /* without links in the file system: copy */
     str_free(&whole);
     free(from);
     free(to);
@@ -129,7 +129,7 @@ static double real_of(const checkpoint_meta *m, const char *key)
     return text ? strtod(text, NULL) : 0;
 }
 
-/* The hash of the settings without plugins, which are compared by content, not by path. */
+/* Hashes the settings except plugins, which are compared by content, not by path. */
 static void hash_settings(const settings *s, bool decoding, char out[65])
 {
     arena a = {0};
@@ -141,8 +141,8 @@ static void hash_settings(const settings *s, bool decoding, char out[65])
     arena_free(&a);
 }
 
-/* The settings that change numbers, and the plugins, must be those the state was made with; without `decoding` but for
- * keys that only decoding reads. */
+/* Checks that a state was made with the same plugins and the same settings that change numbers; without `decoding`,
+ * keys that only decoding reads may differ. */
 static int same_run(const training *t, const checkpoint_meta *meta, bool decoding, const char *path, err *e)
 {
     arena a = {0};
@@ -163,7 +163,7 @@ static int same_run(const training *t, const checkpoint_meta *meta, bool decodin
     return bad;
 }
 
-/* Reports the curve's points again: a listener that was killed may have lost some from before the state. */
+/* Reports earlier points of the curves again, because a listener that was killed may have lost some. */
 static void repeat_points(training *t, const char *text)
 {
     const train_events *v = &t->j->events;
@@ -207,18 +207,18 @@ int state_resume(training *t, err *e)
     return bad;
 }
 
-/* Is the vocabulary of each side the same, or is there none? */
+/* Do both files have the same vocabularies? */
 static bool same_words(const checkpoint_meta *own, const checkpoint_meta *theirs)
 {
     bool same_ones = true;
     for (int side = 0; side < 2; side++) {
         const char *key = side ? "vocab.tgt" : "vocab.src", *a = meta_text(own, key), *b = meta_text(theirs, key);
-        same_ones = same_ones && (same(a, b) || (!a && !b)); /* a decoder-only model, or one vocabulary for both */
+        same_ones = same_ones && (same(a, b) || (!a && !b)); /* NULL: no such vocabulary */
     }
     return same_ones;
 }
 
-/* Slots with equal names differ in meaning between optimizers. */
+/* Requires the same optimizer, because slots with equal names differ in meaning between optimizers. */
 static int same_optimizer(const training *t, const checkpoint_meta *theirs, const char *path, err *e)
 {
     arena a = {0};
@@ -285,7 +285,7 @@ int state_start_from(training *t, char *said, size_t most, err *e)
     return bad;
 }
 
-/* Does the average that ends at the best weights so far need this checkpoint? */
+/* Does the average of checkpoints up to the best so far need this one? */
 static bool averaged_with_best(const training *t, int64_t step)
 {
     const config *c = &t->m->cfg;
@@ -294,7 +294,7 @@ static bool averaged_with_best(const training *t, int64_t step)
     return step <= last && step > last - (c->average_checkpoints - 1) * c->save_every;
 }
 
-/* A new best makes more checkpoints obsolete, so all are checked. */
+/* Removes obsolete checkpoints. A new best makes more of them obsolete, so all are checked. */
 static void prune(const training *t)
 {
     const config *c = &t->m->cfg;
@@ -329,9 +329,9 @@ int state_save(training *t, err *e)
     return bad;
 }
 
-/* ---- the weights that count ---- */
+/* ---- final weights ---- */
 
-/* Averages the last checkpoints, or the best one and its predecessors. */
+/* Averages the last checkpoints, or with checkpoint = best the best one and those before it. */
 static int average(training *t, train_result *out, err *e)
 {
     const config *c = &t->m->cfg;

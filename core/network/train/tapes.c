@@ -15,8 +15,8 @@ void tapes_close(tapes *t)
 
 static int64_t rounded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/* The shape of a tape for this batch. Rounds times a little, equally on both backends, so that dropout on [B,H,Tq,Tk]
- * drops equal elements. */
+/* The shape of a tape for this batch. Both backends round times up to 4, so that dropout on [B,H,Tq,Tk] drops equal
+ * elements. */
 static model_shape shape_for(const model *m, const batch *b)
 {
     model_shape s = {b->n_sentences, b->src_cap, b->tgt_cap, rounded(b->src_longest, 4), rounded(b->tgt_longest, 4)};
@@ -29,7 +29,7 @@ static model_shape shape_for(const model *m, const batch *b)
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* The shape of a tape for all batches of this batch's batcher; if their limits are unknown, `own`. */
+/* The shape of a tape for all batches of this batch's batcher; `own` if the batcher does not know its limits. */
 static model_shape shape_for_all(const batch *b, const model_shape *own)
 {
     const batch_limits *l = &b->limits;
@@ -45,7 +45,7 @@ static bool serves(const tapes *t, const model_shape *s, const model_shape *want
            s->src_time >= wanted->src_time && s->tgt_time >= wanted->tgt_time;
 }
 
-/* Frees the least recently used tape if all places are taken. */
+/* Frees the least recently used tape if the cache is full. */
 static void make_room(tapes *t)
 {
     int most = on_device(t->m->backend) ? TAPES : 1, oldest = 0;
@@ -68,7 +68,7 @@ static ab_ctx *tapes_add(tapes *t, const model_shape *wanted, err *e)
         tape_free(c);
         return NULL;
     }
-    if (t->space.data != space) tapes_free(t); /* the other tapes' values were in the old space */
+    if (t->space.data != space) tapes_free(t); /* other tapes' values were in the old workspace */
     t->at[t->n++] = (shaped){*wanted, c, ++t->clock};
     return c;
 }
@@ -90,8 +90,8 @@ ab_ctx *tapes_get(tapes *t, const batch *b, err *e)
     return tapes_add(t, &wanted, e);
 }
 
-/* A rank's slice of a batch has about its share of the tokens; an eighth more makes room for slices that whole pairs
- * leave uneven. */
+/* On a device all batches get equally many rows: a rank its share plus an eighth, because slices consist of whole
+ * pairs. */
 int64_t train_step_round(const model *m, int64_t batch_tokens, int64_t ranks)
 {
     return !on_device(m->backend) ? 64 : ranks > 1 ? rounded(batch_tokens / ranks * 9 / 8, 64) : batch_tokens;

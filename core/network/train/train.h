@@ -13,8 +13,7 @@ typedef struct {
      * second so far */
     void (*progress)(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second);
     bool (*stop)(void *self); /* true: write a checkpoint and stop */
-    /* before each update: true if it has another number of threads than its own, so that its tokens per second do not
-     * count */
+    /* before each update: true if it uses more threads than the run's own, and so not counted in tokens per second */
     bool (*lent)(void *self, int64_t step);
 } train_events;
 
@@ -27,12 +26,12 @@ typedef struct {
     train_events events;    /* called on rank 0 only, except `stop`, which is called on every rank */
     /* the ranks that train this run; NULL: none. Only rank 0 writes files and continues after the last update */
     const comm *comm;
-    /* A part of a run again, without a folder: from the state in this file (NULL: from the start) up to the update
-     * `until`; 0: a whole run. The model keeps the weights that it has then */
+    /* Repeats part of a run without a folder: from the state in this file (NULL: from the start) to update `until` (0:
+     * the end). The model then has the weights of that update */
     const char *resume;
     int64_t until;
     double began, processor; /* ticks() and the processor's seconds when the run began in this process */
-    /* NULL, or where to print the updates from `show_from` on: their losses and ab_print's values (model.prints) */
+    /* prints the losses and ab_print's values (model.prints) of updates from `show_from` on; NULL: nothing */
     FILE *show;
     int64_t show_from;
     void (*renew)(void *renewed, int64_t epoch); /* batch_options.renew; NULL: none */
@@ -46,84 +45,83 @@ typedef struct {
     double dev_ppl; /* dev perplexity of the weights in the model */
     double best_ppl;
     int64_t best_step;
-    const char *how;  /* the weights' origin: "last", "best", "average of 5" ... */
-    int64_t how_step; /* the weights' step; for an average that of its last checkpoint */
+    const char *how;  /* origin of the weights: "last", "best", "average of 5" ... */
+    int64_t how_step; /* step of the weights, for an average of its last checkpoint */
     char how_text[48];
-    double tokens_per_second; /* source and target tokens over the time of updates with its own threads; 0: none */
+    double tokens_per_second; /* source and target tokens, over updates with its own threads; 0: none */
     double target_tokens_per_second;
     double seconds; /* time of the updates */
-    /* up to the state that the run was resumed from: its seconds, and the processor's */
+    /* seconds and processor's seconds before the state that the run was resumed from */
     double run_before, processor_before;
-    /* source and target tokens of this call's updates; other fields include earlier parts of a resumed run */
+    /* source and target tokens of this call; other fields include earlier parts of a resumed run */
     double tokens;
     double fill;       /* mean fill of the batches */
-    char started[512]; /* the values taken from start_from; "": not set, or the run was resumed */
-    char taught[512];  /* the teacher; "": none */
+    char started[512]; /* description of the values read from start_from; "": unset or resumed */
+    char taught[512];  /* description of the teacher; "": none */
     bool out_of_time;  /* max_time ended the training before its last step */
 } train_result;
 
-/* Takes the weights of folder/TRAINED_FILE if it exists; else trains to cfg.steps, resuming from
+/* Reads the weights of folder/TRAINED_FILE if it exists; else trains to cfg.steps, resuming from
  * folder/state.safetensors if it exists. On TRAIN_DONE the model and folder/model.safetensors have the selected
  * weights. TRAIN_DIVERGED: e says at which step and why. */
 train_outcome train_run(train_job *j, train_result *out, err *e);
 
-/* Perplexity: exp of the unsmoothed cross-entropy per target token, EOS counted, over all pairs.
- * ranks (NULL: none) share the work and all get the same figure. */
+/* Returns the perplexity, exp of the unsmoothed cross-entropy per target token, EOS counted, over all pairs. `ranks`
+ * (NULL: none) share the work and all get the same figure. NAN and e on failure. */
 double train_perplexity(model *m, const pairs *p, const comm *ranks, err *e);
-/* train_perplexity that also returns nll (may be NULL): [pairs.n][2] negative log-likelihood and tokens of each pair,
- * by index in `p`; hits (may be NULL): [pairs.n][2] target tokens ranked first given the true previous tokens, and
- * target tokens: token accuracy, EOS counted. Reads back every logit, so use it only at the end of a run. */
+/* train_perplexity with figures per pair, by index in `p`: nll [pairs.n][2] (may be NULL), negative log-likelihood and
+ * number of tokens; hits [pairs.n][2] (may be NULL), target tokens ranked first given the true previous tokens, and
+ * number of tokens, EOS counted. Reads back every logit, so use it only at the end of a run. */
 double train_score(model *m, const pairs *p, double *nll, double *hits, err *e);
 
-/* Changes the tokens behind the middle of each sentence of the first batch, cut as for evaluation or (training) drawn
- * as for training with seed 1, and measures the change of the losses before it (relative to the larger of 1 and the
- * loss): unless it is 0, the model sees the future. NAN and e. */
+/* Does the model see the future? Changes the tokens in the second half of each sentence of the first batch, cut as for
+ * evaluation or (training) drawn as for training with seed 1. Returns the change of the losses before them, relative to
+ * the larger of 1 and the loss; 0 if all is well. NAN and e on failure. */
 double train_sees_future(model *m, const pairs *p, bool training, err *e);
 
-/* model_open for texts in these vocabularies (src NULL: decoder-only), with the tokens' n-grams if it composes tokens
- * of them. */
+/* model_open for texts in these vocabularies (src NULL: decoder-only). Sets the tokens' n-grams if cfg.char_ngrams. */
 int train_open_model(model *m, const settings *set, const vocab *src, const vocab *tgt, dtype compute, const backend *b,
                      err *e);
-/* Opens the model in a checkpoint file: settings, vocabularies (freed by the caller; *tgt == *src if shared, *src NULL
- * for a decoder-only model), values. Uses the available plugins with the recorded names, with a warning if the recorded
- * sha256 differs; paths in the file are never opened (load.c). */
+/* Opens the model in a checkpoint file: settings, values, vocabularies (freed by the caller; *tgt == *src if shared,
+ * *src NULL for a decoder-only model). Uses the available plugins with the recorded names, and warns if a recorded
+ * sha256 differs. Never opens paths in the file (load.c). */
 int train_load(const char *path, model *m, dtype compute, const backend *b, vocab **src, vocab **tgt, err *e);
 
-/* Checks that the plugins of a state (its entry "plugins") equal the current ones (model_plugins_json) by name and
- * sha256; else -1 and e. */
+/* Checks that the plugins of a state (its entry "plugins") have the names and sha256 of the current ones
+ * (model_plugins_json). Returns 0, or -1 and e. */
 int train_same_plugins(const char *path, const char *then, const char *now, err *e);
 
-/* Training steps, one batch at a time, as in the trainer: for bench and tests. */
+/* Training steps, one batch at a time, for the trainer, bench and tests. */
 typedef struct train_step train_step;
 typedef struct teacher teacher; /* teacher.h */
-/* The batch as tapes take it, with its dummy rows; borrows its arrays. */
+/* The batch as loss tapes read it, padding rows included. Borrows its arrays. */
 model_batch train_view(const batch *b);
 train_step *train_step_open(model *m, err *e);
-/* Sums gradients over these ranks from now on; every rank makes the same calls. c outlives s; NULL: no others. */
+/* Sums gradients over these ranks from now on; all must make the same calls. c must outlive s; NULL: one rank. */
 void train_step_share(train_step *s, const comm *c);
-/* Sets the teacher whose logits the head sees; t outlives s; NULL: none. */
+/* Sets the teacher whose logits the head reads. t must outlive s; NULL: none. */
 void train_step_teach(train_step *s, teacher *t);
 void train_step_close(train_step *s);
 /* Adds the gradient of a batch. Returns 0, or -1 and e. Does not wait for a device. */
 int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e);
-/* The tape that ran last, NULL: none, and where the gradient of the last update lies [params.total], summed over ranks;
- * both until the next batch. */
+/* The tape that ran last (NULL: none), and the gradient of the last update [params.total], summed over ranks. Both are
+ * valid until the next batch. */
 const ab_ctx *train_step_tape(const train_step *s);
 const void *train_step_summed(const train_step *s);
-/* The sums of the losses (smoothed, plain) of each batch since the last call, oldest first, valid until the next
- * gradient; waits for them. Returns how many, or -1 and e. Call it at least every STEPPER_PENDING batches. */
+/* *sums: the summed losses (smoothed, plain) of each batch since the last call, oldest first, valid until the next
+ * gradient. Waits for a device. Returns their number, or -1 and e. Call it at least every STEPPER_PENDING batches. */
 enum { STEPPER_PENDING = 256 };
 int train_step_losses(train_step *s, const double (**sums)[2], err *e);
 /* Calls f with each number that plugins recorded (ab_log, ab_add_loss) for the last batch: "PLUGIN.name", or for a
- * vector "PLUGIN.name[0]" and so on; waits for them. Returns 0, or -1 and e. */
+ * vector "PLUGIN.name[0]" and so on. Waits for a device. Returns 0, or -1 and e. */
 int train_step_recorded(const train_step *s, void (*f)(void *self, const char *name, double value), void *self, err *e);
-/* Describes the operation that made the last batch's numbers infinite or NaN, by running it again
- * (tape_find_not_finite). The gradient is lost. */
+/* Runs the last batch again to describe the operation that made its numbers infinite or NaN (tape_find_not_finite). Its
+ * gradient is lost. False: none was found. */
 bool train_step_not_finite(train_step *s, char *out, size_t n);
-/* Like train_perplexity; on a device it keeps tapes and their graphs for the next call. */
+/* Like train_perplexity; on a device keeps tapes and their graphs for the next call. */
 double train_step_perplexity(train_step *s, const pairs *p, const comm *ranks, err *e);
 /* Updates the parameters with the gradients summed by train_step_gradient, over `tokens` target tokens. */
 int train_step_update(train_step *s, double tokens, int64_t step, err *e);
-/* batch_options.round for this model: on a device every batch has the same number of rows. */
+/* batch_options.round for this model: on a device every batch then has the same number of rows. */
 int64_t train_step_round(const model *m, int64_t batch_tokens, int64_t ranks);
 #endif

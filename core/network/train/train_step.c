@@ -1,4 +1,4 @@
-/* train_step.c - gradient of a batch, update of the parameters, perplexity: the inner part of training. */
+/* train_step.c - one training step: gradient of a batch, update of the parameters; and perplexity. */
 #include "network/train/buckets.h"
 #include "network/train/optim.h"
 #include "network/train/tapes.h"
@@ -12,19 +12,19 @@
 struct train_step {
     model *m;
     optimizer *optim;
-    tapes tapes, evaluation; /* evaluation: the tapes of train_step_perplexity, on a device */
-    void *sum;               /* gradients of several batches, [params.total]; NULL until a second one comes */
-    int batches;             /* batches in the sum since the last update */
-    int64_t parts;    /* parts of this rank in the update, empty ones too: each proposes a value of every buffer */
-    const comm *comm; /* the other ranks; NULL: none */
+    tapes tapes, evaluation; /* evaluation: for train_step_perplexity on a device */
+    void *sum;               /* [params.total]: summed gradients; NULL until an update has a second batch */
+    int batches;             /* batches since the last update */
+    int64_t parts;           /* this rank's batches in the update, empty ones too: each adds a value of every buffer */
+    const comm *comm;        /* the other ranks; NULL: none */
     buckets *buckets;
     teacher *teacher;   /* NULL: none */
-    bool reducing;      /* buckets are being summed */
-    ab_ctx *last;       /* the tape of the last batch; s->tapes' own, until the next batch */
+    bool reducing;      /* buckets are being sent */
+    ab_ctx *last;       /* tape of the last batch, owned by `tapes` */
     const void *summed; /* gradient of the last update */
     run_options last_run;
     double losses[STEPPER_PENDING][2];
-    double *device_losses; /* losses in a device's memory, until train_step_losses fetches them */
+    double *device_losses; /* losses in a device's memory, until train_step_losses reads them */
     int pending;
 };
 
@@ -73,7 +73,7 @@ model_batch train_view(const batch *b)
                          .tgt_offset = b->tgt_offset};
 }
 
-/* The losses of a tape that has run: [rows][2] as doubles, for the caller to free. */
+/* The losses of a tape that has run: [rows][2] as doubles. The caller frees. */
 static double *losses_of(const ab_ctx *c, int64_t rows, err *e)
 {
     ab_t x = tape_find(c, "losses");
@@ -85,7 +85,7 @@ static double *losses_of(const ab_ctx *c, int64_t rows, err *e)
         free(out);
         return NULL;
     }
-    for (size_t i = n; !wide && i > 0; i--) { /* from the end, because it widens in place */
+    for (size_t i = n; !wide && i > 0; i--) { /* from the end, because it widens numbers in place */
         float v;
         memcpy(&v, &narrow[i - 1], sizeof v);
         out[i - 1] = (double)v;
@@ -109,8 +109,8 @@ static int record_losses(train_step *s, const ab_ctx *c, int64_t rows, err *e)
     return 0;
 }
 
-/* Each rank and each batch of an update has its own dropout masks: the upper 8 bits of the 32-bit counter are the
- * batch; every 256 batches the seed changes. */
+/* Each rank and each batch of an update has its own dropout masks. The batch is in the upper 8 bits of the 32-bit step;
+ * every 256 batches the seed changes. */
 static uint64_t dropout_seed(const train_step *s)
 {
     uint64_t rank = s->comm ? (uint64_t)s->comm->rank : 0;
@@ -122,7 +122,7 @@ static uint64_t dropout_step(const train_step *s, int64_t step)
     return (uint64_t)step + ((uint64_t)(s->batches & 255) << 24);
 }
 
-/* For a rank whose slice of the batch has no pair: gradient and losses are zero, buffers stay. */
+/* A rank whose slice of the batch is empty adds a gradient and losses of 0 and its buffers unchanged. */
 static int empty_gradient(train_step *s)
 {
     const params *p = &s->m->params;
@@ -155,14 +155,14 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
     } else if (s->teacher && !s->last) {
         log_line(LOG_WARN, "teacher: head = %s does not ask for its logits", m->head->desc.name);
     }
-    if (s->batches) { /* a tape overwrites gradients: save the earlier ones */
+    if (s->batches) { /* the tape will overwrite the gradient: save the sum */
         size_t bytes = m->params.total * dtype_size(m->params.type);
         if (!s->sum) s->sum = on->alloc(bytes);
         if (s->batches == 1) backend_move(on, s->sum, m->params.grad, bytes);
     }
     run_options o = {.seed = dropout_seed(s), .step = dropout_step(s, step), .from = PHASE_CONST};
     if (s->comm &&
-        m->cfg.gradient_accumulation == 1) { /* with more batches per update, ranks add their sums at the end */
+        m->cfg.gradient_accumulation == 1) { /* with several batches per update, ranks add their sums at the end */
         if (buckets_begin(s->buckets, m->params.grad, c, e)) return -1;
         o.after = buckets_after, o.self = s->buckets;
         o.stops = buckets_stops(s->buckets, &o.n_stops);
@@ -246,7 +246,7 @@ static void per_pair(const batch *b, const double *losses, double *nll, const in
     }
 }
 
-/* example number in the split -> place among the pairs */
+/* example number in the split -> index among the pairs */
 static int64_t *places(const pairs *p)
 {
     int64_t most = 0;
@@ -257,7 +257,7 @@ static int64_t *places(const pairs *p)
     return place;
 }
 
-/* The first of the largest logits [v]. */
+/* The index of the largest logit [v], the first among equals. */
 static int32_t likeliest(const void *row, dtype type, size_t v)
 {
     size_t best = 0;
@@ -266,7 +266,7 @@ static int32_t likeliest(const void *row, dtype type, size_t v)
     return (int32_t)best;
 }
 
-/* Adds the batch's token hits to `hits`, by the place of each pair. */
+/* Stores each pair's token hits in `hits`, by the pair's index. */
 static int count_hits(const ab_ctx *c, const batch *b, double *hits, const int64_t *place, err *e)
 {
     ab_t x = tape_find(c, "logits");
@@ -293,7 +293,7 @@ static batch_options evaluation_options(const model *m, const pairs *p)
     return (batch_options){.batch_tokens = most, .round = train_step_round(m, most, 1)};
 }
 
-/* Ranks take batches in turn. kept: tapes that outlive the call, or NULL. */
+/* Scores all pairs; ranks take batches in turn. kept: tapes that outlive the call, or NULL. */
 static double score(model *m, const pairs *p, double *nll, double *hits, const comm *ranks, tapes *kept, err *e)
 {
     batch_options o = evaluation_options(m, p);
@@ -343,7 +343,7 @@ double train_step_perplexity(train_step *s, const pairs *p, const comm *ranks, e
 
 /* ---- does the trained model see the future? ---- */
 
-/* The losses of the batch with these inputs of the decoder; the caller frees. */
+/* The batch's losses, given these inputs of the decoder. The caller frees. */
 static double *losses_with(ab_ctx *c, const batch *b, const int32_t *tgt_in, err *e)
 {
     model_batch view = train_view(b);

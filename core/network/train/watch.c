@@ -1,4 +1,4 @@
-/* watch.c - see watch.h. Sums are in double, in the order of the elements. */
+/* watch.c - see watch.h. Sums are in double, in order of the elements. */
 #include "network/train/watch.h"
 #include "network/train/weights.h"
 #include <ctype.h>
@@ -12,7 +12,7 @@ typedef struct {
 } watched;
 struct watch {
     model *m;
-    void *before; /* the parameters' values before the update [params.learned], in the host's memory */
+    void *before; /* [params.learned]: parameters before the update, in host memory */
     watched *at;
     size_t n, cap;
     bool no_entropies; /* entropies could not be computed */
@@ -45,7 +45,7 @@ static int64_t layers_of(const model *m, bool decoder)
     return decoder ? m->cfg.layers_decoder : model_has_encoder(m) ? m->cfg.layers_encoder : 0;
 }
 
-/* The first n numbers of a tape's value on the host, for the caller to free; NULL and e. */
+/* Reads the first n numbers of a tape's value. The caller frees. Returns NULL and e on failure. */
 static void *read_numbers(const ab_ctx *c, ab_t x, size_t n, err *e)
 {
     size_t bytes = n * dtype_size(c->v[x.id].type);
@@ -57,7 +57,7 @@ static void *read_numbers(const ab_ctx *c, ab_t x, size_t n, err *e)
 
 /* ---- activations ---- */
 
-/* Records the output's root mean square over the rows of tokens; dummy rows come last. */
+/* Records the output's root mean square over real rows; padding rows come last. */
 static int record_activation(watch *w, const ab_ctx *c, bool decoder, int64_t layer, int64_t rows, err *e)
 {
     char name[48];
@@ -75,7 +75,7 @@ static int record_activation(watch *w, const ab_ctx *c, bool decoder, int64_t la
 
 /* ---- entropies ---- */
 
-/* weights [B,H,rows,stride] of sentences whose queries and keys are given by their offsets. */
+/* Mean entropy of weights [B,H,rows,stride]; queries and keys [sentences + 1] are first rows of the sentences. */
 static double entropy_of(const void *p, const node *v, const int32_t *queries, const int32_t *keys, int64_t sentences)
 {
     int64_t heads = v->dim[1], rows = v->dim[2], stride = v->dim[3], n = 0;
@@ -96,7 +96,7 @@ static int record_entropy(watch *w, const ab_ctx *c, const batch *b, bool decode
     snprintf(what, sizeof what, "%s", cross ? "cross" : "self");
     snprintf(name, sizeof name, "%s.%lld.%.8s.weights", decoder ? "dec" : "enc", (long long)layer, what);
     ab_t x = tape_find(c, name);
-    if (!x.id) return 0; /* no softmax over keys */
+    if (!x.id) return 0; /* not a softmax over keys */
     void *p = read_numbers(c, x, (size_t)node_count(&c->v[x.id]), e);
     if (!p) return -1;
     snprintf(what, sizeof what, "%s.entropy", cross ? "cross" : "self");
@@ -107,7 +107,7 @@ static int record_entropy(watch *w, const ab_ctx *c, const batch *b, bool decode
     return 0;
 }
 
-/* The batch's first sentences, at most about this many tokens: composed attention takes much memory. */
+/* The batch's first sentences, about 1,024 tokens, because composed attention needs much memory. */
 static batch beginning(const batch *b)
 {
     enum { TOKENS = 1024 };
@@ -135,7 +135,7 @@ static int record_entropies(watch *w, const batch *b, err *e)
     return bad;
 }
 
-/* Computes the entropies. If an attention cannot run composed on this device, training goes on without them. */
+/* Computes the entropies. If an attention cannot run composed on this device, training continues without them. */
 static void keep_entropies(watch *w, const batch *b)
 {
     err why = {0};
@@ -165,7 +165,7 @@ int watch_before(watch *w, const ab_ctx *tape, const batch *b, err *e)
 
 /* ---- gradients and updates ---- */
 
-/* The layer of a parameter: 3 for "dec.3.ffn.1.w"; -1: it belongs to another stack, or to none. */
+/* The layer of a parameter in this stack: 3 for "dec.3.ffn.1.w"; -1: none. */
 static int64_t layer_of(const char *name, const char *stack)
 {
     size_t n = strlen(stack);

@@ -1,4 +1,4 @@
-/* watch.h - watch_layers: what each layer does at an update, as points of curves. It only reads: the training has the
+/* watch.h - key watch_layers: measures each layer at an update, as points of curves. It only reads, so training has the
  * same bits without it. For layer N of a stack:
  *
  *   enc.N.activation     root mean square of the layer's output, over the tokens of the last batch
@@ -13,12 +13,12 @@
 
 typedef struct watch watch;
 watch *watch_open(model *m);
-void watch_close(watch *w); /* NULL is fine */
-/* Before the update: reads the outputs that the training tape kept for batch b, and computes the entropies by a pass
- * without dropout over its first sentences. tape NULL or b empty: does neither. */
+void watch_close(watch *w); /* w may be NULL */
+/* Call before the update: reads the outputs that the training tape kept for batch b, and computes entropies by a pass
+ * without dropout over its first sentences. Does nothing if tape is NULL or b empty. */
 int watch_before(watch *w, const ab_ctx *tape, const batch *b, err *e);
-/* After the update: measures gradients and changes. grad [params.total], in the backend's memory, times `scale`. */
+/* Call after the update: measures changes, and gradients: grad [params.total], in the backend's memory, * `scale`. */
 int watch_after(watch *w, const void *grad, double scale, err *e);
-/* Calls f with each of these numbers. */
+/* Calls f with each measured number. */
 void watch_report(const watch *w, void (*f)(void *self, const char *name, double value), void *self);
 #endif

@@ -4,14 +4,14 @@
 #include "text/data/batch.h"
 #include "network/model/model.h"
 
-/* A tape that has run forward over the batch and keeps every softmax over keys; the caller frees it with tape_free.
- * NULL and *e on failure. */
+/* Runs a forward tape on the batch that keeps every softmax over keys. The caller frees it with tape_free. Returns NULL
+ * and *e on failure. */
 ab_ctx *weights_tape(model *m, const batch *b, err *e);
 
 typedef struct { /* weights of one attention sublayer; borrows the tape's memory */
     size_t heads, rows, stride;
-    const float *at; /* [sentences][heads][rows][stride]: a query's weights are the first of its row */
+    const float *at; /* [sentences][heads][rows][stride]: a query's row begins with its weights */
 } weights;
-/* stack: "enc" or "dec", part: "self" or "cross", layer from 0. False: it has no weights over keys. */
+/* stack: "enc" or "dec"; part: "self" or "cross"; layer: from 0. False: that attention kept no softmax over keys. */
 bool weights_find(const ab_ctx *c, const char *stack, const char *part, int64_t layer, weights *out);
 #endif

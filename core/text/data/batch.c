@@ -11,15 +11,15 @@ struct batcher {
     int64_t pool; /* [pairs] */
     batch_limits limits;
     batch_state next;
-    int64_t planned; /* the epoch that the plan below is for, -1: none */
+    int64_t planned; /* epoch of order, cut and turn; -1: none */
     int64_t *order;  /* [p->n]: pairs in the order of the plan */
     int64_t *cut;    /* [n_batches+1]: batch k is order[cut[k]] .. order[cut[k+1]-1] */
-    int64_t *turn;   /* [n_batches]: which batch comes when */
+    int64_t *turn;   /* [n_batches]: the k-th batch of the epoch is batch turn[k] */
     int64_t n_batches;
     double fill;
-    int64_t windows; /* windows drawn for each batch; 0: the plan's batches */
-    int64_t *first;  /* [windows]: first tokens of the windows drawn last */
-    int32_t *ids;    /* arrays of the last batch returned */
+    int64_t windows; /* windows drawn per batch; 0: batches are the plan's pairs */
+    int64_t *first;  /* [windows]: first token of each window */
+    int32_t *ids;    /* memory of the last batch returned */
     int64_t *example;
     size_t ids_cap, example_cap;
 };
@@ -37,7 +37,7 @@ static int64_t longest_of(const int64_t *at, int64_t n)
     return most;
 }
 
-/* How many of n sequences, the shortest first, have `budget` tokens together. */
+/* The largest number of n sequences that have at most `budget` tokens together. */
 static int64_t most_within(const int64_t *at, int64_t n, int64_t longest, int64_t budget)
 {
     AUTOFREE int64_t *with = xcalloc((size_t)longest + 1, sizeof *with); /* with[l]: sequences of l tokens */
@@ -65,7 +65,7 @@ static batch_limits limits_of(const pairs *p, const batch_options *o)
 
 typedef struct {
     int64_t pair, tgt, src, rank;
-} sorting; /* rank: place before sorting, so that sorting is stable */
+} sorting; /* rank: index before sorting, so that sorting is stable */
 
 static int by_length(const void *a, const void *b)
 {
@@ -75,7 +75,7 @@ static int by_length(const void *a, const void *b)
     return x->rank < y->rank ? -1 : 1;
 }
 
-/* Sort order[0..n) by target then source length, upwards or downwards. */
+/* Sorts order[0..n) by target then source length, upwards or downwards. */
 static void sort_pool(const pairs *p, int64_t *order, int64_t n, bool down)
 {
     AUTOFREE sorting *s = xmalloc((size_t)n * sizeof *s);
@@ -84,7 +84,7 @@ static void sort_pool(const pairs *p, int64_t *order, int64_t n, bool down)
     for (int64_t i = 0; i < n; i++) order[down ? n - 1 - i : i] = s[i].pair;
 }
 
-/* Cut the order into batches, each as full as the budget allows. */
+/* Cuts the order into batches, each as full as the budget allows. */
 static void cut_batches(batcher *b)
 {
     const pairs *p = b->p;
@@ -182,7 +182,7 @@ void batcher_free(batcher *b)
 
 static int64_t round_up(int64_t n, int64_t to) { return to > 1 ? (n + to - 1) / to * to : n; }
 
-/* Places of a training batch's windows. */
+/* Draws the first tokens of a training batch's windows. */
 static void draw_windows(batcher *b)
 {
     rng r = rng_seed(b->o.seed ^ UINT64_C(0xd1b54a32d192ed03), (uint64_t)b->next.epoch << 32 | (uint64_t)b->next.index);
@@ -190,7 +190,7 @@ static void draw_windows(batcher *b)
         b->first[i] = (int64_t)rng_below(&r, (uint64_t)(b->p->text - b->p->window) + 1);
 }
 
-/* A batch is a number of items: windows, or pairs in the plan's order. */
+/* A batch consists of items: windows, or pairs in the plan's order. */
 static int64_t items_of(const batcher *b, int64_t k) { return b->windows ? b->windows : b->cut[k + 1] - b->cut[k]; }
 static int64_t pair_of(const batcher *b, int64_t k, int64_t item)
 {
@@ -206,12 +206,11 @@ static int64_t rows_of(const batcher *b, int64_t k, int64_t item)
     return src_len(b->p, pair) + tgt_len(b->p, pair);
 }
 
-/* Items from .. to - 1 of a batch. */
 typedef struct {
     int64_t from, to;
 } range;
 
-/* This rank's part of batch k: slices follow one another and share out the tokens as evenly as whole items allow. */
+/* This rank's slice of batch k. Slices are consecutive, with about equal numbers of tokens. */
 static range slice_of(const batcher *b, int64_t k)
 {
     int64_t n = items_of(b, k), rows = 0, before = 0;
@@ -219,7 +218,7 @@ static range slice_of(const batcher *b, int64_t k)
     if (b->o.ranks < 2) return (range){0, n};
     for (int64_t i = 0; i < n; i++) rows += rows_of(b, k, i);
     for (int64_t i = 0; i < n; i++) {
-        /* the rank in whose share the item's middle lies */
+        /* the item goes to the rank whose share contains its middle */
         int64_t middle = 2 * before + rows_of(b, k, i), rank = middle * b->o.ranks / (2 * rows);
         if (rank >= b->o.rank && mine.from == n) mine.from = i;
         if (rank > b->o.rank) return mine.to = i, mine;
@@ -228,7 +227,7 @@ static range slice_of(const batcher *b, int64_t k)
     return mine;
 }
 
-/* Sizes of batch k, and of this rank's part of it. */
+/* Sets the sizes of batch k and of this rank's slice. */
 static void measure(const batcher *b, int64_t k, range mine, batch *out)
 {
     *out = (batch){
@@ -247,14 +246,14 @@ static void measure(const batcher *b, int64_t k, range mine, batch *out)
     out->tgt_cap = round_up(out->tgt_rows, b->o.round);
 }
 
-/* Returns the decoder's input when it predicts token `at` of the targets. first: of its sentence or window. */
+/* The decoder's input when it predicts target token `at`. first: `at` begins a sentence or window. */
 static int32_t read_before(const pairs *p, int64_t at, bool first)
 {
     if (p->in) return p->in[at];
     return (p->text ? !at : first) ? VOCAB_BOS : p->tgt[at - 1];
 }
 
-/* Copies one side of the items: ids (target: also inputs), positions, offsets; then the dummy rows. */
+/* Copies one side of the items: ids (target: also inputs), positions, offsets; then padding rows. */
 static void copy_side(const batcher *b, int64_t k, range mine, bool target, int64_t cap, int32_t *in, int32_t *out,
                       int32_t *pos, int32_t *offset)
 {
@@ -278,7 +277,7 @@ static void copy_side(const batcher *b, int64_t k, range mine, bool target, int6
     }
 }
 
-/* Word dropout: the dropped tokens depend on (seed, epoch, index) only, as the batch does. */
+/* Replaces source tokens by VOCAB_UNK. They depend on (seed, epoch, index) only, like the batch. */
 static void drop_words(const batcher *b, int64_t k, range mine, int32_t *ids, int64_t rows)
 {
     rng r = rng_seed(b->o.seed ^ UINT64_C(0x9e3779b97f4a7c15), (uint64_t)b->next.epoch << 32 | (uint64_t)b->next.index);

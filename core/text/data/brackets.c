@@ -1,9 +1,9 @@
-/* brackets.c - see brackets.h. Nothing recurses, so files may nest to any depth. */
+/* brackets.c - see brackets.h. Without recursion, so files may nest to any depth. */
 #include "text/data/brackets.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the blank at text, 0: none. Articles also have thin spaces (U+2009) and no-break spaces (U+00A0). */
+/* Bytes of the blank at `text`; 0: none. Articles also have thin (U+2009) and no-break spaces (U+00A0). */
 static size_t blank(const char *text)
 {
     if (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r') return 1;
@@ -21,7 +21,7 @@ static size_t blank(const char *text)
 int brackets_lines(const char *text, size_t n, str *out, err *e)
 {
     size_t line = 1, depth = 0;
-    bool gap = false; /* blanks since the last character that was kept */
+    bool gap = false; /* blanks since the last copied character */
     for (size_t i = 0, width; i < n; i += width) {
         char c = text[i];
         line += c == '\n';
@@ -45,7 +45,7 @@ int brackets_lines(const char *text, size_t n, str *out, err *e)
 
 /* ---- GENIA's XML ---- */
 
-/* A tag's attribute as text up to its closing quote; *n its length. NULL: the tag has no such attribute. */
+/* Finds a tag's attribute. Returns its value and its length *n; NULL: the tag has no such attribute. */
 static const char *attribute(const char *tag, const char *end, const char *name, size_t *n)
 {
     size_t length = strlen(name);
@@ -95,7 +95,7 @@ static void add_word(str *out, const char *text, const char *end)
     }
 }
 
-/* A bracket in the tree being written: its place, and the words before it. Without words it is removed. */
+/* An open bracket: its offset in the output, and the words before it. A bracket without words is removed. */
 typedef struct {
     size_t at, words;
 } opened;
@@ -123,7 +123,7 @@ static void close_bracket(writer *w)
         w->out->n = o.at, w->out->s[o.at] = 0;
 }
 
-/* Reads one <tok>. *at is behind its '<' and moves behind its end. */
+/* Reads one <tok>. *at points behind its '<', and then behind </tok>. */
 static int token(writer *w, const char **at, const char *close, const char *end)
 {
     size_t n;
@@ -139,7 +139,7 @@ static int token(writer *w, const char **at, const char *close, const char *end)
     return 0;
 }
 
-/* Writes the content between <sentence> and </sentence> as a line. 0, or -1: its elements do not nest. */
+/* Writes the content of one <sentence> as a line. Returns 0, or -1 if its elements do not nest. */
 static int sentence(writer *w, const char *at, const char *end)
 {
     w->n = w->words = 0;

@@ -22,7 +22,7 @@ static int64_t group_of(contrasts *x, const char *name)
     return x->n_groups++;
 }
 
-/* Cuts a line at its tabs in place. */
+/* Splits a line at its tabs, in place. */
 static int read_line(contrasts *x, const char *path, size_t number, char *line, err *e)
 {
     char *field[FIELDS] = {line};

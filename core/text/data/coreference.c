@@ -9,20 +9,20 @@ enum { COLUMNS = 10, FORM = 1, UPOS = 3, FEATS = 5, HEAD = 6, MISC = 9 };
 typedef struct {
     char *id; /* the entity's id */
     word_span at;
-    bool open, pronoun; /* pronoun: the mention's head is a pronoun */
+    bool open, pronoun; /* the mention's head is a pronoun */
 } mention;
 
 typedef struct {
     const char *form;
     size_t head;            /* HEAD - 1; for the root larger than any index */
-    bool pronoun, personal; /* any pronoun; one that may have an antecedent */
+    bool pronoun, personal; /* any pronoun; personal: one that may have an antecedent */
 } word;
 
 typedef struct {
     const char *path;
     size_t line;
     coreference *out;
-    bool annotated, withheld; /* the file has an Entity; the sentence lacks a word */
+    bool annotated, withheld; /* annotated: the file has an Entity; withheld: the sentence lacks a word */
     word *word;
     size_t n_words, word_cap;
     mention *mention; /* in the order of their openings */
@@ -31,7 +31,7 @@ typedef struct {
 
 /* ---- one word ---- */
 
-/* The value of KEY=VALUE among values between bars; NULL: none. *n: its length. */
+/* Returns VALUE of KEY=VALUE in a column whose values | separates, and its length *n; NULL: none. */
 static const char *value_of(const char *column, const char *key, size_t *n)
 {
     size_t length = strlen(key);
@@ -65,7 +65,7 @@ static int close_mention(reading *r, const char *id, size_t n, err *e)
     return fail(e, "%s:%zu: Entity: '%.*s)' closes a mention that is not open", r->path, r->line, (int)n, id);
 }
 
-/* Brackets of the word that is being read. After '(ID' come '-' and attributes up to the next bracket. */
+/* Reads the brackets of the current word. '(ID' is followed by '-' and attributes up to the next bracket. */
 static int read_entity(reading *r, const char *s, size_t n, err *e)
 {
     const char *end = s + n;
@@ -127,10 +127,10 @@ static size_t head_of(const reading *r, word_span m)
 {
     for (size_t i = m.from; i < m.to; i++)
         if (r->word[i].head < m.from || r->word[i].head >= m.to) return i;
-    return m.from; /* heads in a circle */
+    return m.from; /* the heads form a circle */
 }
 
-/* Does a word of span m belong to a mention of the entity that ends before the pronoun? */
+/* Does span m overlap a mention of entity `id` that ends before the pronoun? */
 static bool has_entity(const reading *r, word_span m, size_t pronoun, const char *id)
 {
     for (size_t i = 0; i < r->n_mentions; i++) {
@@ -140,8 +140,8 @@ static bool has_entity(const reading *r, word_span m, size_t pronoun, const char
     return false;
 }
 
-/* The mention without a pronoun as head that ends last before the pronoun: of the entity, or (if !of) without a word of
- * it. Among several with one end, the shortest. */
+/* The last mention before the pronoun whose head is no pronoun: of entity `id`, or with !of_it one that overlaps no
+ * mention of `id`. Among mentions with one end, the shortest. */
 static word_span nearest_mention(const reading *r, size_t pronoun, const char *id, bool of_it)
 {
     word_span best = {0};
@@ -156,7 +156,7 @@ static word_span nearest_mention(const reading *r, size_t pronoun, const char *i
 
 static void find_pair(reading *r, size_t pronoun)
 {
-    const mention *of = NULL; /* the shortest mention that the pronoun heads */
+    const mention *of = NULL; /* the shortest mention whose head is the pronoun */
     for (size_t i = 0; i < r->n_mentions; i++) {
         const mention *m = &r->mention[i];
         if (m->at.from <= pronoun && pronoun < m->at.to && head_of(r, m->at) == pronoun && !strchr(m->id, '[') &&

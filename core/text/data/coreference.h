@@ -13,12 +13,12 @@ typedef struct {
     size_t from, to; /* words [from, to) of the sentence; both 0: none */
 } word_span;
 
-/* A personal or possessive pronoun that heads a mention of an entity which has an earlier mention in the sentence:
- * one that ends before the pronoun and whose head is no pronoun. */
+/* A personal or possessive pronoun whose entity has an earlier mention in the sentence: one that ends before the
+ * pronoun and whose head is no pronoun. The pronoun must head a mention itself. */
 typedef struct {
     size_t sentence, pronoun; /* the pronoun's sentence and word */
-    word_span antecedent;     /* the entity's nearest earlier mention, as above */
-    word_span other;          /* the nearest one of another entity, without a word of the first */
+    word_span antecedent;     /* the entity's nearest earlier mention */
+    word_span other;          /* the nearest earlier mention of another entity that overlaps no mention of the first */
 } anaphor;
 
 typedef struct {
@@ -35,7 +35,7 @@ typedef struct {
     arena memory;
 } coreference;
 
-/* -1 and e, with file and line: another form, unmatched brackets; no Entity; no pronoun with an antecedent. */
+/* Returns -1 and e, with file and line: another form, unmatched brackets, no Entity, no pronoun with an antecedent. */
 int coreference_read(const char *path, coreference *out, err *e);
 void coreference_free(coreference *x);
 #endif

@@ -14,14 +14,14 @@ typedef struct { /* one downloaded file */
     const char *sha256; /* 64 hexadecimal digits */
 } download;
 
-typedef struct {     /* a piece of one text file; pieces with the same `out` are joined in order */
+typedef struct {     /* a piece of a text file; pieces with the same `out` are concatenated in order */
     const char *out; /* "train.en" */
     const download *from;
-    const char *member; /* name inside the tar archive, of a file or a folder; NULL: the download is the file itself */
-    bool gzip;          /* the piece itself is gzipped (besides a .tgz around it) */
+    const char *member; /* file or folder inside the tar archive; NULL: the download is the file itself */
+    bool gzip;          /* the piece itself is gzipped (the archive around it may be, too) */
 } piece;
 
-typedef struct { /* a file of a treebank, as expected from the converter */
+typedef struct { /* a file of a treebank, which the converter must produce with this sha256 */
     const char *out, *sha256;
     const download *articles; /* FORM_GENIA: numbers of its articles, one per line */
 } tree_file;
@@ -36,16 +36,16 @@ typedef struct {
     const char *name, *about, *licence;
     const piece *pieces;
     int n_pieces;
-    const tree_form *trees; /* NULL: plain text; files that it does not name, such as a licence, are unchanged */
+    const tree_form *trees; /* NULL: plain text; files that it does not name, such as a licence, are copied unchanged */
 } corpus;
 
 extern const corpus known_corpora[];
 extern const int n_known_corpora;
 
-/* Makes folder dir/NAME with the corpus's files; keeps existing ones. Logs what it does. -1 and e: no network, a wrong
- * checksum (with both sums), an archive without a member, sides of different length. */
+/* Makes the folder dir/NAME with the corpus's files; keeps existing ones. Logs its steps. Returns -1 and e if there is
+ * no network, a checksum differs (e has both), an archive lacks a member, or sides differ in length. */
 int corpus_get(const corpus *c, const char *dir, err *e);
-/* Numbers of the corpus's files that are in dir/NAME and of all its files. */
+/* *here: number of the corpus's files in dir/NAME; *all: of all its files. */
 void corpus_state(const corpus *c, const char *dir, int *here, int *all);
 int64_t corpus_download_bytes(const corpus *c); /* bytes of all its downloads */
 #endif

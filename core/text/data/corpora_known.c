@@ -1,7 +1,7 @@
 /* corpora_known.c - the public corpora: addresses, sizes, checksums.
  *
- * Sources of the checksums. statmt.org's archives: the url_checksums of TensorFlow Datasets (wmt14_translate.txt,
- * wmt15_translate.txt). Multi30k, the WMT test sets as plain text, and the treebanks' files: computed from those
+ * Checksums of statmt.org's archives are from the url_checksums of TensorFlow Datasets (wmt14_translate.txt,
+ * wmt15_translate.txt). Those of Multi30k, the WMT test sets as plain text and the treebanks were computed from the
  * repositories at the commits in the addresses (2026-11). Test sets are OPUS-MT's plain text of the WMT files:
  * newstest2014 is the full set (3,003 lines). */
 #include "text/data/corpora.h"
@@ -87,7 +87,7 @@ static const download tok_test2016_en = {M30K "tok/test_2016_flickr.lc.norm.tok.
 static const download tok_test2016_de = {M30K "tok/test_2016_flickr.lc.norm.tok.de", 71917,
     "c6a33d39d48f9f510de147651316cd9d918e09ad0219df734a2f16b6baccacc4"};
 
-/* McClosky's split of GENIA; future_use is here called extra. */
+/* McClosky's split of GENIA; `extra` is his future_use. */
 static const download genia_xml = {GENIA_TREES "original_data/genia_treebank_original.tar.gz", 2386042,
     "9c8ee311e5c7328eb9a5187a21ccc92eb4a5037529d883ada192f96fc1c1e2e9"};
 static const download genia_train = {GENIA_TREES "mclosky/train.pmids", 13959,

@@ -39,7 +39,7 @@ static vocab *side_vocab(const ab_task_plugin *task, void *self, int which, cons
                               subwords ? size : 0, lowercase, asked->symbols, asked->n_symbols, lines, n, e);
 }
 
-/* Requirements of the opened task. */
+/* The vocabularies that the opened task asks for. */
 static ab_vocabs wishes(const ab_task_plugin *task, void *self, bool shared)
 {
     ab_vocabs asked = {.flags = shared ? AB_SHARED_VOCAB : 0, .src = task->src_vocab, .tgt = task->tgt_vocab};
@@ -100,7 +100,7 @@ static int encode_side(const vocab *v, const char *line, id_list *out, err *e)
     return 0;
 }
 
-/* Add pair i; with `filter` it may be dropped (see dataset_build). */
+/* Adds pair i; with `filter` it may be dropped (see dataset_build). */
 static int gather(gathering *g, int64_t i, const char *src_line, const char *tgt_line, const vocab *src,
                   const vocab *tgt, bool filter, int64_t max_length, err *e)
 {
@@ -130,7 +130,7 @@ static int gather(gathering *g, int64_t i, const char *src_line, const char *tgt
     return 0;
 }
 
-/* Ends example i, which has the last n tokens and their inputs. */
+/* Ends example i, which consists of the last n tokens and their inputs. */
 static void end_labels(gathering *g, int64_t i, int64_t n)
 {
     pairs *p = &g->p;
@@ -140,7 +140,7 @@ static void end_labels(gathering *g, int64_t i, int64_t n)
     if (n > p->tgt_longest) p->tgt_longest = n;
 }
 
-/* Add example i of a task with labels. */
+/* Adds example i of a task with labels. */
 static int gather_labels(gathering *g, int64_t i, const ab_example *x, const vocab *v, err *e)
 {
     int64_t from = g->tgt.n;
@@ -181,8 +181,8 @@ static int gather_line(gathering *g, int64_t i, const char *line, const vocab *v
     return 0;
 }
 
-/* Cuts the gathered lines into windows: of one text, or of documents that end behind these tokens, ends [n_ends]. In
- * training a window only stands for a drawn one, so the text is one and its tail gets none. */
+/* Cuts the lines' tokens into windows: of one text, or of documents that end before these tokens, ends [n_ends]. In
+ * training, windows are placeholders for drawn ones, so there is one text and its tail has no window. */
 static int cut_windows(gathering *g, const int64_t *ends, int64_t n_ends, int64_t window, bool train, err *e)
 {
     pairs *p = &g->p;
@@ -216,7 +216,7 @@ static int cut_windows(gathering *g, const int64_t *ends, int64_t n_ends, int64_
     return 0;
 }
 
-/* Move everything into one block. */
+/* Moves everything into one block. */
 static void gather_end(gathering *g, pairs *out)
 {
     pairs *p = &g->p;
@@ -235,7 +235,7 @@ static void gather_end(gathering *g, pairs *out)
     out->src = src, out->tgt = tgt, out->in = g->labels ? src : NULL;
 }
 
-/* Finds the token behind each document's end, [n_documents], from the documents' lines; the caller frees it. */
+/* Sets *out [n_documents] to the token behind each document, from the documents' line numbers. The caller frees it. */
 static int document_ends(const ab_vocabs *asked, ab_split split, const int64_t *line_ends, int64_t n, int64_t **out,
                          err *e)
 {

@@ -5,7 +5,7 @@
  *
  * A decoder-only task has no source: every src_at is 0. Its pairs are lines that predict their own next tokens; or
  * windows of one text (`text` > 0), which also read the token before the window; or inputs with labels (`in`), without
- * VOCAB_EOS: a task's own, or lines with tokens that are given or without a predicted end. */
+ * VOCAB_EOS: a task's own labels, or lines whose first tokens are given or whose end is not predicted. */
 #ifndef ABLATE_DATASET_H
 #define ABLATE_DATASET_H
 #include "api/ab_plugin.h"
@@ -21,8 +21,8 @@ typedef struct {                      /* pairs of sequences; read-only for users
     int64_t src_longest, tgt_longest; /* [tokens], EOS counted */
     const int32_t
         *in; /* with labels: the input at each position of tgt, which has the label or -1; NULL: the previous token */
-    int64_t text, window; /* windows of `window` tokens of a text of `text` tokens, tgt[0 .. text); 0: none */
-    int64_t n_documents, *documents;  /* windows of each document of dev or test; 0, NULL: the text is one */
+    int64_t text, window;             /* `text` tokens in all, tgt[0 .. text), in windows of `window`; 0: no windows */
+    int64_t n_documents, *documents;  /* windows per document of dev or test; 0, NULL: one text */
     int64_t n_given, n_empty, n_long; /* lines given; dropped as empty, as too long */
     void *block;                      /* the memory of all arrays above */
 } pairs;
@@ -31,10 +31,10 @@ typedef struct {
     pairs split[AB_SPLITS]; /* AB_TRAIN, AB_DEV, AB_TEST */
 } dataset;
 
-/* Vocabularies for a task, trained on its train split and cached in folder cache_dir (NULL: no cache).
- * kind, size: the run's keys for AB_VOCAB_SUBWORD sides; AB_VOCAB_WORDS sides take every word. shared: one
- * vocabulary for both sides, *src == *tgt: free it once. A task with `vocabs` sets kinds and shared
- * itself; a decoder-only task gets *src = NULL. Returns 0, or -1 and e. */
+/* Vocabularies for a task, trained on its train split and cached in folder cache_dir (NULL: no cache). kind, size: the
+ * run's keys, for AB_VOCAB_SUBWORD sides; AB_VOCAB_WORDS sides have every word. shared: one vocabulary for both sides,
+ * *src == *tgt, freed once. A task with `vocabs` sets kinds and shared itself. A decoder-only task gets *src = NULL.
+ * Returns 0, or -1 and e. */
 int dataset_vocabs(const ab_task_plugin *task, void *self, bool shared, vocab_kind kind, int64_t size, bool lowercase,
                    const char *cache_dir, vocab **src, vocab **tgt, err *e);
 
@@ -44,8 +44,8 @@ int dataset_vocabs(const ab_task_plugin *task, void *self, bool shared, vocab_ki
  * not in the vocabulary, or no training pair left. On failure *d is empty. */
 int dataset_build(dataset *d, const ab_task_plugin *task, void *self, const vocab *src, const vocab *tgt,
                   int64_t max_length, err *e);
-/* Encodes the lines of a task's epoch in place of the split's inputs and labels. -1 and e, which may have an error
- * already, for other numbers of words; the ids are then undefined. */
+/* Encodes the lines of a task's epoch in place of the split's inputs and labels. Returns -1 and e for a different
+ * number of words; the ids are then undefined. Fails at once if e already has an error. */
 int dataset_renew(pairs *p, const ab_task_plugin *task, void *self, const vocab *v, int64_t epoch, err *e);
 void dataset_free(dataset *d);
 

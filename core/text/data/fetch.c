@@ -1,4 +1,4 @@
-/* fetch.c - child processes: curl or wget, tar. */
+/* fetch.c - runs curl or wget, and tar, as child processes. */
 #include "text/data/fetch.h"
 #include "base/cleanup.h"
 #include "base/gzip.h"
@@ -13,7 +13,7 @@
 
 /* ---- running a program ---- */
 
-enum { NOT_FOUND = 127 }; /* the exit code of shells */
+enum { NOT_FOUND = 127 }; /* the exit code of a shell for a missing program */
 
 static int64_t size_of(const char *path)
 {
@@ -30,7 +30,7 @@ static void show_progress(const char *url, const char *path, int64_t bytes)
         fprintf(stderr, "\r%s: %3.0f %% of %.1f MB ", name, 100.0 * (double)have / (double)bytes, (double)bytes / 1e6);
 }
 
-/* Wait for the child; with a download, show how it grows. Its exit status, or -1 when a signal ended it. */
+/* Waits for the child; with a download, shows progress. Returns the exit status; -1: a signal ended the child. */
 static int wait_for(pid_t child, const download *d, const char *path)
 {
     bool show = d && isatty(2);
@@ -46,8 +46,8 @@ static int wait_for(pid_t child, const download *d, const char *path)
     }
 }
 
-/* Runs argv [NULL-terminated], found in $PATH, to its end. out: its standard output, -1: /dev/null. message: the last
- * line of its standard error. Returns its exit status; -1: a signal, or it could not be started. */
+/* Runs argv [NULL-terminated], found in $PATH. out: its standard output, -1: /dev/null. message: the last line of its
+ * standard error. Returns its exit status; -1: a signal ended it, or it did not start. */
 static int run(const char *const *argv, int out, char message[256], const download *d, const char *path)
 {
     message[0] = 0;
@@ -72,7 +72,7 @@ static int run(const char *const *argv, int out, char message[256], const downlo
 
 /* ---- downloading ---- */
 
-/* The address, or its place on the mirror: MIRROR/host/path. */
+/* The address, or with a mirror MIRROR/host/path. */
 static char *address(const char *url)
 {
     const char *mirror = getenv("ABLATE_DATA_MIRROR"), *host = strstr(url, "://");
@@ -96,7 +96,7 @@ static int transfer(const download *d, const char *url, const char *part, char m
     return status;
 }
 
-/* Checks size and checksum. On a difference removes the file and reports both sums. */
+/* Checks size and checksum. If they differ, removes the file and reports both sums. */
 static int verify(const download *d, const char *url, const char *part, err *e)
 {
     char sum[65];
@@ -127,11 +127,11 @@ int fetch_download(const download *d, const char *path, err *e)
     if (have != d->bytes) {
         if (have > 0 && have < d->bytes)
             log_line(LOG_INFO, "%s: resuming after %.1f MB", url, (double)have / 1e6);
-        else /* a treebank is hundreds of small files */
+        else /* debug for small files: a treebank has hundreds */
             log_line(d->bytes < 1000000 ? LOG_DEBUG : LOG_INFO, "%s: getting %.1f MB", url, (double)d->bytes / 1e6);
         status = transfer(d, url, part, message);
         if (status && status != NOT_FOUND && have > 0 &&
-            size_of(part) == have) { /* the server may not support resuming: start over */
+            size_of(part) == have) { /* the server may not support resuming: start again */
             unlink(part);
             status = transfer(d, url, part, message);
         }
@@ -149,7 +149,7 @@ int fetch_download(const download *d, const char *path, err *e)
 
 /* ---- unpacking ---- */
 
-/* Appends a file, or with argv what a program prints, or a gzip file's content, to another file. */
+/* Appends to the file `to` the output of argv, or (NULL) a gzip file's content. afresh: truncates it first. */
 static int append(const char *const *argv, const char *gzip, const char *to, bool afresh, err *e)
 {
     char message[256];

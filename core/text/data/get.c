@@ -63,7 +63,7 @@ static const tree_file *tree_file_of(const corpus *c, const char *out)
     return NULL;
 }
 
-/* Appends the trees of the file `from` to the file `to`. list: file of articles, or NULL. *n: number of trees */
+/* Appends the trees of `from` to the file `to`. list: file with numbers of articles, or NULL. *n: number of trees. */
 static int convert(const tree_form *t, const char *from, const char *list, const char *to, int64_t *n, err *e)
 {
     CLEANUP(str_free) str text = {0}, ids = {0}, trees = {0};
@@ -81,11 +81,11 @@ static int convert(const tree_form *t, const char *from, const char *list, const
     return rc;
 }
 
-/* The file that lists a treebank's documents, if each of its files is one (text/metric/documents.h). */
+/* The list of a treebank's documents, for treebanks with a file per document (text/metric/documents.h). */
 #define DOCUMENTS "documents.tsv"
 static bool has_documents(const corpus *c) { return c->trees && c->trees->form == FORM_BRACKETS; }
 
-/* "GUM_bio_byron<tab>dev<tab>25" */
+/* Appends a line such as "GUM_bio_byron<tab>dev<tab>25". */
 static void add_document(const piece *p, int64_t trees, str *out)
 {
     const char *name = strrchr(p->from->url, '/') + 1;
@@ -93,7 +93,7 @@ static void add_document(const piece *p, int64_t trees, str *out)
              (long long)trees);
 }
 
-/* Append one piece to the file `part`, and its document to `documents`. */
+/* Appends a piece to the file `part`, and its document to `documents`. */
 static int add_piece(const corpus *c, const piece *p, const char *dir, const char *part, const char *scratch,
                      str *documents, err *e)
 {
@@ -105,7 +105,7 @@ static int add_piece(const corpus *c, const piece *p, const char *dir, const cha
     if (!rc && !made) {
         rc = fetch_unpack(p, from, part, scratch, e);
     } else if (!rc) {
-        unlink(source); /* left by a killed call */
+        unlink(source); /* left by a killed run */
         rc = fetch_unpack(p, from, source, scratch, e);
         int64_t trees = 0;
         if (!rc && convert(c->trees, source, list, part, &trees, e)) rc = fail_in(e, "%s: ", from);
@@ -115,7 +115,7 @@ static int add_piece(const corpus *c, const piece *p, const char *dir, const cha
     return rc;
 }
 
-/* Checks the converted trees. */
+/* Checks that the converted trees have the expected sha256. */
 static int check_trees(const corpus *c, const char *out, const char *part, err *e)
 {
     char sum[65];
@@ -130,7 +130,7 @@ static char *part_path(const corpus *c, const char *dir, const char *out)
     return xprintf("%s/%s/%s.part", dir, c->name, out);
 }
 
-/* Write OUT.part from its pieces; it gets its name when its whole corpus is there. */
+/* Writes OUT.part from its pieces. publish() renames it when the whole corpus is there. */
 static int assemble(const corpus *c, const char *dir, const char *out, str *documents, err *e)
 {
     AUTOFREE char *part = part_path(c, dir, out), *scratch = xprintf("%s/%s/%s.scratch", dir, c->name, out);
@@ -159,7 +159,7 @@ static int count_lines(const char *path, int64_t *n, err *e)
     return bad ? fail(e, "%s: cannot be read", path) : 0;
 }
 
-/* The languages of one text must have as many lines: "train.en" against "train.de". */
+/* Checks that the languages of a text have equally many lines: "train.en" and "train.de". */
 static int check_lines(const corpus *c, const char *dir, err *e)
 {
     AUTOFREE int64_t *lines = xcalloc((size_t)c->n_pieces, sizeof *lines);
@@ -202,7 +202,7 @@ static int get_locked(const corpus *c, const char *dir, err *e)
         if (!first_of_out(c, i)) continue;
         AUTOFREE char *whole = out_path(c, dir, c->pieces[i].out), *part = part_path(c, dir, c->pieces[i].out);
         bool here = file_exists(whole);
-        if (here) unlink(part); /* left by a killed call */
+        if (here) unlink(part); /* left by a killed run */
         rc = here ? 0 : assemble(c, dir, c->pieces[i].out, &documents, e);
         kept = kept || (here && tree_file_of(c, c->pieces[i].out));
     }
@@ -226,7 +226,7 @@ int corpus_get(const corpus *c, const char *dir, err *e)
                   *lock = path_join(downloads, ".lock");
     int rc = make_folders(folder, e) || make_folders(downloads, e) ? -1 : 0;
     if (!rc) {
-        int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* two at once would write the same files */
+        int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* because two runs would write the same files */
         while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR) {}
         rc = get_locked(c, dir, e);
         if (fd >= 0) close(fd);

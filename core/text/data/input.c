@@ -22,7 +22,7 @@ int input_open(input_part *p, const char *path, err *e)
     return p->fd < 0 ? (p->fd = 0, unreadable(path, e)) : 0;
 }
 
-/* Appends the next bytes; returns their number, 0 at the end, -1. */
+/* Reads the next bytes into `held`. Returns their number, 0 at the end, -1 and e on failure. */
 static ssize_t take(input_part *p, err *e)
 {
     char part[PART];
@@ -33,7 +33,7 @@ static ssize_t take(input_part *p, err *e)
     return got < 0 ? unreadable(name(p), e) : got;
 }
 
-/* Adds the line ends that arrived since the last call to *ends, up to `most`. *last: the position after the last. */
+/* Counts further line ends in *ends, up to `most`. *last: the position after the last one. */
 static void search(input_part *p, size_t most, size_t *ends, size_t *last)
 {
     while (*ends < most && p->seen < p->held.n) {
@@ -49,7 +49,7 @@ static bool more_is_there(const input_part *p)
     return poll(&in, 1, MOMENT) != 0;
 }
 
-/* Cuts the first lines of the held text; the last one may lack its end. */
+/* Splits the held text into up to `most` lines. At the end of the input, the last line may lack its line end. */
 static int cut(input_part *p, size_t most, err *e)
 {
     char *end = p->held.s + p->held.n;

@@ -1,4 +1,4 @@
-/* inspect.c - one pass over all pairs, with sorted hashes of the training pairs. */
+/* inspect.c - inspects all pairs in one pass, with sorted hashes of the training pairs. */
 #include "text/data/inspect.h"
 #include "base/cleanup.h"
 #include "text/data/dataset.h"
@@ -43,7 +43,7 @@ static void add_length(int64_t bins[LENGTH_BINS], int64_t words)
 }
 
 static uint64_t hash_of(const char *text) { return hash64(text, strlen(text)); }
-/* Not symmetric: a pair and its sides the other way round differ. */
+/* A hash of both sides that depends on their order. */
 static uint64_t pair_of(uint64_t src, uint64_t tgt) { return src * 0x9e3779b97f4a7c15u ^ (tgt + (src >> 32)); }
 
 static int by_hash(const void *a, const void *b)
@@ -90,7 +90,7 @@ static void inspect_line(const inspection *c, int64_t i, const ab_example *x, bo
     count(c, word_too_long(x->src) || word_too_long(x->tgt), FAULT(long_word), i, x);
 }
 
-/* Reads a split; train's hashes go to `all`, others are compared with them. */
+/* Inspects a split: stores hashes of train in `all`, and compares dev and test with them. */
 static void inspect_split(const inspection *c, seen *all, bool *alone)
 {
     int64_t n = c->task->count(c->self, c->which);

@@ -1,5 +1,5 @@
-/* inspect.h - counts faults of a task's pairs, or of lines without a source: empty sides, pairs of train that are in
- * dev or test too, and the like. */
+/* inspect.h - counts faults of a task's pairs, or of lines without a source, such as empty sides and training pairs
+ * that also are in dev or test. */
 #ifndef ABLATE_DATA_INSPECT_H
 #define ABLATE_DATA_INSPECT_H
 #include "api/ab_plugin.h"
@@ -14,27 +14,27 @@ typedef struct { /* one split; words are separated by blanks */
     int64_t empty;                                        /* a side is empty or blank */
     int64_t not_utf8;                                     /* a side is not UTF-8 */
     int64_t identical;                                    /* both sides are the same text */
-    int64_t ratio;        /* a side of ten words or more has over three times as many as the other */
+    int64_t ratio;        /* one side has ten words or more, and over three times as many as the other */
     int64_t twice;        /* pairs that occurred before in this split */
-    int64_t swapped;      /* source and target of a training pair, the other way round */
+    int64_t swapped;      /* pairs that are a training pair with the sides exchanged */
     int64_t in_train;     /* dev and test: the pair is in train too */
     int64_t src_in_train; /* dev and test: the source is in train too */
-    int64_t long_word;    /* a side has a word without which vocabularies are trained (vocab.h) */
+    int64_t long_word;    /* vocabularies are trained without a side, because it has a too long word (vocab.h) */
 } split_report;
 
 typedef struct {
     split_report split[AB_SPLITS];
-    bool alone; /* lines without a source: a pair is a line, the figures about sources and both sides mean nothing */
+    bool alone; /* lines without a source: a pair is a line, and fields about sources or both sides have no meaning */
 } data_report;
 
-/* Hears of each fault: example i of a split, and offsetof(split_report, FIELD). */
+/* Called for each fault: example i of a split, and offsetof(split_report, FIELD). */
 typedef struct {
     void (*fault)(void *to, ab_split s, size_t field, int64_t i, const ab_example *x);
     void *to;
 } data_listener;
-/* Examines every pair of a task whose data are open. to: NULL, or a listener that is called for each fault. */
+/* Inspects every pair of a task whose data are open. to: called for each fault; may be NULL. */
 void data_inspect(const ab_task_plugin *task, void *self, data_report *out, const data_listener *to);
-/* Faults of a line's text. A byte order mark at the start of a file is no fault, and is removed from `line`. */
+/* Faults in a line's text. A byte order mark at a file's start is removed from `line` and is no fault. */
 enum {
     TEXT_CRLF,
     TEXT_CR,
@@ -49,8 +49,8 @@ enum {
 extern const char *const text_faults[TEXT_FAULTS];
 unsigned text_faults_of(const char *line, size_t n); /* bits 1 << TEXT_...; n: bytes without the line feed */
 
-/* Is `data`, the value of a task's key or NULL, a corpus that data_inspect can read? */
+/* Can data_inspect read `data`, the value of a task's key or NULL, as a corpus? */
 bool data_inspectable(const char *data);
-/* Appends faults that can falsify results, joined by "; ": pairs of dev or test in train, empty sides. */
+/* Appends the faults that can falsify results, separated by "; ": pairs of dev or test in train, empty sides. */
 void data_dangers(const data_report *r, str *out);
 #endif

@@ -12,13 +12,13 @@ typedef struct { /* {0} is empty */
 } recorded;
 
 /* Reads a file of lengths, a batch per line: "12:14 9:11", source and target tokens of each sentence. Ids are random
- * below `vocab`; empty batches are skipped. `one_capacity`: every batch gets the arrays of the largest (`tokens` if not
- * 0), as devices require; else its own rows rounded up to 64. 0, or -1 and a message with the line number. Call
- * recorded_free in either case. */
+ * below `vocab`; empty batches are skipped. one_capacity: all batches have the arrays' length of the largest (`tokens`
+ * if not 0), as devices require; else each has its own, rounded up to 64. Returns 0, or -1 and a message with the line
+ * number. Call recorded_free in either case. */
 int recorded_read(recorded *r, const char *path, int64_t seed, int64_t tokens, int64_t vocab, bool one_capacity,
                   err *e);
 void recorded_free(recorded *r);
 
-/* Makes one batch of random sentences, all of these lengths. The caller calls recorded_free. */
+/* Makes one batch of random sentences with these lengths. The caller calls recorded_free. */
 void recorded_make(recorded *r, int64_t sentences, int64_t src_length, int64_t tgt_length, int64_t vocab);
 #endif

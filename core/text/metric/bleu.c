@@ -63,7 +63,7 @@ static void workspace_free(workspace *w)
     ngrams_free(&w->grams);
 }
 
-/* Leaves the tokenized line in the returned codes, which belong to w. */
+/* Decodes, lowercases and tokenizes a line. Returns codes that w owns; NULL and e on failure. */
 static codes *prepare(workspace *w, const bleu_options *o, const char *line, err *e)
 {
     codes *text = &w->text;
@@ -89,7 +89,7 @@ int bleu_words(const bleu_options *o, const char *line, str *out, err *e)
     return text ? 0 : -1;
 }
 
-/* row: BLEU_STATS numbers of sentence i. */
+/* Writes the BLEU_STATS numbers of sentence i to row. */
 static int sentence(workspace *w, const bleu_options *o, const char *hyp, const char *const *const *refs, size_t n_refs,
                     size_t i, double *row, err *e)
 {

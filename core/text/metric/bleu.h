@@ -19,18 +19,18 @@ typedef struct {
     double value; /* value of floor and add-k */
 } bleu_options;   /* {0} is sacreBLEU's default: 13a, mixed case, exp */
 
-/* From values of a command line or an INI: tok "13a", "none", "intl", "char", "zh", "compounds"; smooth "exp", "floor",
- * "floor=0.5", "add-k", "add-k=2", "none". NULL means the default. */
+/* Reads options as in a command line or an INI: tok "13a", "none", "intl", "char", "zh", "compounds"; smooth "exp",
+ * "floor", "floor=0.5", "add-k", "add-k=2", "none". NULL: the default. */
 int bleu_options_parse(bleu_options *o, const char *tok, bool lowercase, const char *smooth, err *e);
 
 enum { BLEU_ORDERS = 4, BLEU_STATS = 2 + 2 * BLEU_ORDERS };
 
 typedef struct {
     double score;                                     /* 0 to 100 */
-    double precisions[BLEU_ORDERS];                   /* smoothed, 0 to 100; all 0 if nothing matches */
+    double precisions[BLEU_ORDERS];                   /* percent, smoothed; all 0 if nothing matches */
     double bp;                                        /* brevity penalty, 0 to 1 */
     int64_t counts[BLEU_ORDERS], totals[BLEU_ORDERS]; /* matching n-grams and all n-grams, before smoothing */
-    int64_t sys_len, ref_len; /* words; with several references the closest length, then the shorter */
+    int64_t sys_len, ref_len; /* words; ref_len: with several references the closest length, the shorter of two */
     char signature[160];
 } bleu_score;
 
@@ -39,12 +39,12 @@ typedef struct {
  * (with its line, from 1), no sentences, no references. */
 int bleu_corpus(const bleu_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
                 bleu_score *out, double *stats, err *e);
-/* BLEU in parts: add the rows of some sentences to `sum` (initially zeros), then compute the score from it. */
+/* Adds the rows of some sentences to `sum` (initially zeros), for BLEU in parts (bleu_from_stats). */
 int bleu_add(const bleu_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
              double sum[BLEU_STATS], double *stats, err *e);
 void bleu_result(const bleu_options *o, const double sum[BLEU_STATS], size_t n_refs, bleu_score *out);
-/* BLEU from a sum of rows of `stats`. */
+/* BLEU from the sum of all rows. */
 double bleu_from_stats(const double sum[BLEU_STATS], const bleu_options *o);
-/* Appends the words of a line as they are compared, separated by spaces. */
+/* Appends a line's tokens as BLEU compares them, separated by spaces. */
 int bleu_words(const bleu_options *o, const char *line, str *out, err *e);
 #endif

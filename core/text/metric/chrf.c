@@ -10,7 +10,7 @@ size_t chrf_width(const chrf_options *o) { return 3 * (size_t)(o->char_order + o
 
 typedef struct {
     const int32_t *first;
-    size_t left; /* numbers from its start to the sentence's end */
+    size_t left; /* numbers from `first` to the sentence's end */
 } suffix;
 
 enum { LONGEST = CHRF_MOST_CHARS };
@@ -27,7 +27,7 @@ static int compare(const suffix *a, const suffix *b, size_t n)
 
 static int by_numbers(const void *a, const void *b) { return compare(a, b, LONGEST); }
 
-/* The suffixes of a sentence in order; n-grams of any order are then their beginnings, equal ones side by side. */
+/* Returns a sentence's suffixes, sorted. n-grams of any order are their beginnings, so equal n-grams are adjacent. */
 static suffix *sorted(const int32_t *x, size_t n)
 {
     suffix *s = xmalloc((n + 1) * sizeof *s);
@@ -36,7 +36,7 @@ static suffix *sorted(const int32_t *x, size_t n)
     return s;
 }
 
-/* Skips the suffixes that begin with the n-gram of s[*i], moves *i behind them and returns their number; 0: the end. */
+/* Moves *i behind the suffixes that begin with the next n-gram (*first). Returns their number; 0: there is none. */
 static size_t next_ngram(const suffix *s, size_t n, size_t order, size_t *i, const suffix **first)
 {
     while (*i < n && s[*i].left < order) ++*i;
@@ -57,7 +57,7 @@ static void count_order(const suffix *h, size_t n_h, const suffix *r, size_t n_r
         if (side <= 0) in_h = next_ngram(h, n_h, order, &i, &at_h);
         if (side >= 0) in_r = next_ngram(r, n_r, order, &j, &at_r);
     }
-    row[0] = all_r ? (double)all_h : 0; /* skips orders that the reference does not have */
+    row[0] = all_r ? (double)all_h : 0; /* 0 for an order that the reference lacks */
     row[1] = (double)all_r, row[2] = (double)matching;
 }
 
@@ -90,7 +90,7 @@ static void workspace_free(workspace *w)
 /* string.punctuation of Python */
 static bool is_punctuation(int32_t c) { return c > ' ' && c < 0x7f && strchr("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", c); }
 
-/* A punctuation mark at the end of a word, else one at its beginning, is a word of its own (chrF++.py). */
+/* Adds a word. A punctuation mark at its end, else one at its beginning, is a word of its own (chrF++.py). */
 static void add_words(workspace *w, side *s, const int32_t *word, size_t n)
 {
     size_t cut = n;

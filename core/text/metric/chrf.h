@@ -20,7 +20,7 @@ typedef struct {
     int64_t beta;       /* recall counts beta times as much as precision */
     bool lowercase;
     bool whitespace; /* whitespace counts as characters */
-    bool eps; /* the mean over all orders of their F scores, an empty one counts 1e-16 (chrF++.py, Moses, NLTK) */
+    bool eps; /* the score is the mean of all orders' F scores, 1e-16 for an empty order (chrF++.py, Moses, NLTK) */
 } chrf_options;
 #define CHRF_DEFAULTS                                                                                                  \
     {                                                                                                                  \
@@ -33,8 +33,8 @@ typedef struct {
     char signature[160];
 } chrf_score;
 
-/* Numbers of a row of statistics: for each order, of characters and then of words, the n-grams of the hypothesis, of
- * the reference, and those that match. */
+/* Length of a row of statistics: for each order, of characters and then of words, the number of n-grams in the
+ * hypothesis, in the reference, and matching. */
 size_t chrf_width(const chrf_options *o);
 /* chrF of hyp[0..n) against refs[0..n_refs)[0..n), in parts: add the rows of some sentences to `sum` (initially zeros),
  * then compute the score from it. `stats`, if not NULL, receives a row per sentence. Errors: text that is not UTF-8

@@ -44,7 +44,7 @@ void codes_encode(const int32_t *c, size_t n, str *b)
 bool codes_space(int32_t c)
 {
     if (c < 0x80) return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20);
-    if (c == 0x85) return true; /* next line: a control character, but a paragraph separator to Python */
+    if (c == 0x85) return true; /* "next line": a control character, but Python counts it as a paragraph separator */
     switch (utf8proc_category(c)) {
     case UTF8PROC_CATEGORY_ZS:
     case UTF8PROC_CATEGORY_ZL:
@@ -94,7 +94,7 @@ static bool case_ignorable(int32_t c)
     }
 }
 
-/* Unicode's condition Final_Sigma: a cased letter before it in the word, and none after. */
+/* Unicode's condition Final_Sigma: the word has a cased letter before this one, and none after. */
 static bool final_sigma(const codes *t, size_t at)
 {
     size_t i = at;

@@ -15,7 +15,7 @@ void codes_add(codes *t, int32_t c);
 int codes_decode(codes *t, const char *s, err *e);
 /* Appends c[0..n) to b as UTF-8. */
 void codes_encode(const int32_t *c, size_t n, str *b);
-/* str.isspace() of one character: what str.split() separates at and str.strip() removes. */
+/* str.isspace() of one character, which decides where str.split() splits and what str.strip() removes. */
 bool codes_space(int32_t c);
 /* out = str.lower() of t: simple mappings, U+0130 as two code points, sigma by its position in the word. */
 void codes_lower(const codes *t, codes *out);

@@ -8,15 +8,15 @@
 #define ABLATE_METRIC_DOCUMENTS_H
 #include "base/base.h"
 
-/* Appends the numbers of examples of a split's documents, "24 28 31", and checks that they make up n. Returns the
- * number of documents; 0: the file has none of this split; -1 and e. */
+/* Appends the numbers of examples of a split's documents, "24 28 31", and checks that their sum is n. Returns the
+ * number of documents; 0 if the file has none of this split; -1 and e on failure. */
 int64_t documents_read(const char *path, const char *split, int64_t n, str *counts, err *e);
 
-/* Sums rows [m][width] by such counts into out [documents][width]. Returns the number of documents; 0, and nothing is
- * done, if the counts do not make up m. out NULL: only counts. */
+/* Sums rows [m][width] over documents with these numbers of examples: out [documents][width], or NULL. Returns the
+ * number of documents; 0, without sums, if the numbers do not add up to m. */
 size_t documents_sum(const char *counts, const double *rows, size_t m, size_t width, double *out);
 
-/* Returns the square of Student's quantile with m - 1 degrees of freedom over that of the normal one, which tests apply
- * to sentences: the variance over few documents is itself an estimate. */
+/* Returns the squared quantile of Student's t with m - 1 degrees of freedom over that of the normal distribution, which
+ * tests over sentences use: the variance over few documents is itself an estimate. */
 double documents_widening(size_t m);
 #endif

@@ -1,4 +1,4 @@
-/* metric.c - the kinds of metrics, one row each. */
+/* metric.c - the kinds of metrics, a table row each. */
 #include "text/metric/metric.h"
 #include "base/cleanup.h"
 #include "text/metric/bleu.h"

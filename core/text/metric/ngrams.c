@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One table holds both words and n-grams. An n-gram's key is (entry of its first n-1 words, entry of its last
- * word), so a walk over a text adds its n-grams a word at a time. */
+/* One table has both words and n-grams. An n-gram's key is (entry of its first n-1 words, entry of its last word), so
+ * each word of a text adds its n-grams in one step. */
 #define NO_PREFIX UINT32_MAX
 
 enum { FIRST_SLOTS = 1024, MOST_CLEARED = 16 }; /* MOST_CLEARED: most slots cleared per slot used */
 
-/* Frees a long sentence's table before a short one: clearing it would cost time for every later sentence. */
+/* Frees a long sentence's table, because clearing it would cost time for every later sentence. */
 void ngrams_clear(ngrams *g)
 {
     if (g->n_slots > FIRST_SLOTS && g->n_slots > MOST_CLEARED * g->n) {

@@ -9,7 +9,7 @@ typedef struct {
     uint32_t first, last; /* word: its range in `text`; n-gram: its first n-1 words, and its last word */
     uint32_t order;       /* 0: a word, not an n-gram */
     uint32_t in_hyp, in_ref,
-        in_this; /* occurrences; in_ref: the most in one reference, in_this: in reference `this_ref` */
+        in_this; /* occurrences; in_ref: the most in any one reference; in_this: in reference `this_ref` */
     uint32_t this_ref;
 } ngram;
 
@@ -23,10 +23,10 @@ typedef struct {
     uint32_t n_refs;
 } ngrams; /* {0} is empty; owns everything */
 
-void ngrams_clear(ngrams *g); /* for the next sentence; keeps the memory, except a table far too large */
+void ngrams_clear(ngrams *g); /* for the next sentence; keeps the memory unless the table is far too large */
 void ngrams_free(ngrams *g);
-/* Counts a tokenized text's words and n-grams, as the hypothesis or another reference; returns the words. */
+/* Counts a tokenized text's words and n-grams, as hypothesis or another reference. Returns the number of words. */
 int64_t ngrams_add(ngrams *g, const codes *tokenized, bool hypothesis);
-/* For each order: n-grams of the hypothesis matched by some reference (clipped counts), and all of the hypothesis. */
+/* For each order: n-grams of the hypothesis that some reference matches (clipped counts), and all of the hypothesis. */
 void ngrams_match(const ngrams *g, double matches[NGRAM_ORDERS], double totals[NGRAM_ORDERS]);
 #endif

@@ -39,12 +39,12 @@ static inline void add(double *restrict sum, const double *restrict row, size_t 
 
 /* ---- paired approximate randomisation ----
  *
- * A trial moves the sum of a - b over a random subset of the sentences from one side to the other. Sentences are taken
- * eight at a time: the 256 sums over their subsets are computed once, and each trial adds the one that its next random
- * byte selects. That is an eighth of the additions of a trial by trial sum, and the table stays in the L1 cache. */
+ * A trial swaps a random subset of the sentences, so it moves the sum of a - b over this subset from a to b. For every
+ * eight sentences, the 256 sums over their subsets are computed once; each trial adds the sum that its next random byte
+ * selects. This needs an eighth of the additions, and the table stays in the L1 cache. */
 enum { GROUP = 8, SUBSETS = 1 << GROUP };
 
-/* sums[s] = sum of the rows whose bit is in s; rows: [n][width], n <= GROUP */
+/* sums[s] = sum of the rows i with bit i in s; rows: [n][width], n <= GROUP */
 static void sum_subsets(const double *rows, size_t n, size_t width, double *sums)
 {
     memset(sums, 0, width * sizeof *sums);
@@ -56,8 +56,8 @@ static void sum_subsets(const double *rows, size_t n, size_t width, double *sums
         }
 }
 
-/* Adds to each trial's row of `moved` the sum that its next byte selects. `width` is a constant where this is inlined,
- * so that no loop over two or ten numbers is left: most of a table's time is spent here. */
+/* Adds the sum that each trial's next byte selects to its row of `moved`. Most of the time is spent here, so callers
+ * pass a constant `width`, for which the compiler unrolls the loop. */
 static inline __attribute__((always_inline)) void add_drawn(const double *sums, uint64_t mask, const size_t width,
                                                             double *moved, size_t trials, rng *r)
 {
@@ -89,7 +89,7 @@ static void draw_subsets(const double *difference, size_t n, size_t width, doubl
 double stats_paired_p(stats_score score, const void *options, const double *a, const double *b, size_t n, size_t width,
                       size_t trials, uint64_t seed)
 {
-    const double rounding = 1e-9; /* scores (up to 100) that differ by less are equal but for the order of additions */
+    const double rounding = 1e-9; /* smaller differences of scores (up to 100) come from the order of additions */
     AUTOFREE double *work = xcalloc((n + trials + 4) * width, sizeof *work);
     double *sum_a = work, *sum_b = sum_a + width, *x = sum_b + width, *y = x + width, *difference = y + width,
            *moved = difference + n * width;
@@ -146,7 +146,7 @@ size_t stats_holm(double *p, size_t n)
 {
     AUTOFREE ranked *order = xmalloc((n + 1) * sizeof *order);
     size_t m = 0;
-    double least = 0; /* an adjusted p is never below that of a smaller p */
+    double least = 0; /* an adjusted p must not be below that of a smaller p */
     for (size_t i = 0; i < n; i++)
         if (!isnan(p[i])) order[m++] = (ranked){p[i], i};
     qsort(order, m, sizeof *order, by_p);

@@ -10,7 +10,7 @@
 
 enum { STATS_TRIALS = 10000, STATS_SEED = 12345 };
 
-/* ---- metrics from sums of statistics; metric.h has the kinds ---- */
+/* ---- metrics from summed statistics (metric.h lists them) ---- */
 
 typedef double (*stats_score)(const double *sum, const void *options);
 double stats_ratio(const double *sum, const void *options); /* part, whole; 0 if the whole is 0; options: NULL */
@@ -20,19 +20,19 @@ double stats_perplexity(const double *sum, const void *options); /* nll, tokens;
 
 /* ---- over sentences ---- */
 
-/* Paired approximate randomisation (Noreen 1989; Riezler and Maxwell 2005), two-sided: how often a difference as
- * large as that of systems a and b [n][width] occurs when their rows are swapped at random for each sentence.
- * p = (c + 1) / (trials + 1). No sentences, or a score that is not finite: NaN. */
+/* Paired approximate randomisation (Noreen 1989; Riezler and Maxwell 2005), two-sided. a, b [n][width]: two systems.
+ * Each trial swaps the systems' rows of random sentences; c trials have a difference at least as large as observed.
+ * Returns p = (c + 1) / (trials + 1); NaN without sentences or if a score is not finite. */
 double stats_paired_p(stats_score score, const void *options, const double *a, const double *b, size_t n, size_t width,
                       size_t trials, uint64_t seed);
 
-/* ---- over a table ---- */
+/* ---- several tests ---- */
 
-/* Holm (1979): adjusts p[0..n) in place; NaN entries are not tests and stay. Returns the number of tests. */
+/* Adjusts p[0..n) in place by Holm's method (1979). NaN entries are not tests and stay. Returns the number of tests. */
 size_t stats_holm(double *p, size_t n);
 
 void stats_sort(double *x, size_t n); /* in ascending order; no NaN in x */
-/* The median, of an even number the upper of the middle two; NaN without numbers. Sorts x. No NaN in x. */
+/* Returns the median of x [n] (no NaN), the upper of the middle two if n is even; NaN if n is 0. Sorts x. */
 double stats_median(double *x, size_t n);
 
 #endif

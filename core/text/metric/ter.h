@@ -1,8 +1,8 @@
 /* ter.h - corpus TER, translation edit rate (Snover et al. 2006), equal to sacreBLEU (Post 2018), which follows Tercom.
  *
  * Edits of a sentence: words inserted, deleted and replaced, and blocks of words shifted; TER is their number per word
- * of the reference, in percent. Lower is better. Of several references a sentence counts the fewest edits and the mean
- * length. All text is UTF-8 and belongs to the caller. */
+ * of the reference, in percent. Lower is better. With several references, a sentence counts the fewest edits and the
+ * references' mean length. All text is UTF-8 and belongs to the caller. */
 #ifndef ABLATE_METRIC_TER_H
 #define ABLATE_METRIC_TER_H
 #include "base/base.h"
@@ -29,6 +29,6 @@ int ter_add(const ter_options *o, const char *const *hyp, const char *const *con
             double sum[TER_STATS], double *stats, err *e);
 void ter_result(const ter_options *o, const double sum[TER_STATS], size_t n_refs, ter_score *out);
 double ter_from_stats(const double sum[TER_STATS]);
-/* Edits that turn one sequence of words, as numbers, into the other. */
+/* Returns the number of edits that turn hyp into ref; words are given as numbers. */
 int64_t ter_edits(const int32_t *hyp, size_t n_hyp, const int32_t *ref, size_t n_ref);
 #endif

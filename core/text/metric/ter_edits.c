@@ -1,5 +1,5 @@
-/* ter_edits.c - the fewest edits with shifts, as Tercom searches for them: greedily, the best shift first, until no
- * shift lowers the edit distance. Its limits and its order of preference decide the result, so they are kept. */
+/* ter_edits.c - the fewest edits with shifts, by Tercom's greedy search: the best shift first, until no shift lowers
+ * the edit distance. Tercom's limits and order of preference are kept, because the result depends on them. */
 #include "text/metric/ter.h"
 #include <math.h>
 #include <stdlib.h>
@@ -19,13 +19,13 @@ typedef struct {
     int32_t *hyp, *shifted; /* [n_hyp] */
     size_t n_hyp, n_ref;
     cell *cells;    /* [n_hyp + 1][n_ref + 1] for `hyp` */
-    cell *spare;    /* rows of a shifted hypothesis; those before the shift are those of `hyp` */
-    int32_t *place; /* [n_ref]: the hypothesis' word beside a word of the reference; -1: before the first */
+    cell *spare;    /* cells of a shifted hypothesis; rows before the shift are valid in `cells` only */
+    int32_t *place; /* [n_ref]: the word of the hypothesis aligned with each reference word; -1: before the first */
     bool *wrong_hyp, *wrong_ref;
     int candidates;
 } search;
 
-/* Fills the rows from `row` on. A row looks at the words around the diagonal only. */
+/* Fills the rows from `row` on, in each only cells near the diagonal. */
 static void fill(const search *s, const int32_t *hyp, cell *cells, size_t row)
 {
     size_t wide = s->n_ref + 1;
@@ -55,7 +55,7 @@ static void fill(const search *s, const int32_t *hyp, cell *cells, size_t row)
 
 static int32_t distance(const search *s, const cell *cells) { return cells[(s->n_hyp + 1) * (s->n_ref + 1) - 1].cost; }
 
-/* Traces the edits back: marks wrong words and finds each reference word's place in the hypothesis. */
+/* Traces the edits back: marks wrong words and aligns each reference word with the hypothesis. */
 static void align(search *s)
 {
     size_t i = s->n_hyp, j = s->n_ref;
@@ -71,7 +71,7 @@ static void align(search *s)
     }
 }
 
-/* to: the words of `hyp` with those from `start` on, `n` of them, moved before word `target`. */
+/* Writes `hyp` to `to` with the `n` words from `start` on moved before word `target`. */
 static void shift(const search *s, size_t start, size_t n, size_t target, int32_t *to)
 {
     size_t first = target < start ? target : start, i = 0;
@@ -94,7 +94,7 @@ typedef struct {
     bool found;
 } candidate;
 
-/* The larger gain, then the longer block, then the earlier one, then the earlier target. */
+/* Prefers the larger gain, then the longer block, then the earlier one, then the earlier target. */
 static bool is_better(const candidate *a, const candidate *b)
 {
     if (!b->found || a->gain != b->gain) return !b->found || a->gain > b->gain;
@@ -109,7 +109,7 @@ static bool any(const bool *x, size_t n)
     return false;
 }
 
-/* Tries to move the block at `start`, found in the reference at `at`, before and behind each word next to it there. */
+/* Tries to move the block at `start`, found in the reference at `at`, next to the words aligned with its neighbours. */
 static void try_targets(search *s, size_t start, size_t at, size_t n, candidate *best)
 {
     int64_t before = -1;
@@ -127,7 +127,7 @@ static void try_targets(search *s, size_t start, size_t at, size_t n, candidate 
     }
 }
 
-/* Tries all blocks of words that occur on both sides at different places and are wrong on both. */
+/* Tries all blocks of words that both sides have at different places and that are wrong on both sides. */
 static void try_blocks(search *s, candidate *best)
 {
     for (size_t start = 0; start < s->n_hyp; start++)

@@ -5,7 +5,7 @@
 #define TOKENIZER_NAME(name) #name,
 const char *const tokenizer_names[N_TOKENIZERS] = {TOKENIZERS(TOKENIZER_NAME)};
 
-/* ---- passes: each reads the text once, from the left, and does not scan its own output again ---- */
+/* ---- passes: each reads the text once, from the left, and never reads its own output ---- */
 
 void codes_swap(codes *a, codes *b)
 {
@@ -42,9 +42,9 @@ void codes_set_apart(codes *text, codes *spare, codes_class class)
     codes_swap(text, spare);
 }
 
-/* A character of class `first` and the next one of class `second` get a space between them, and one more
- * before or after the two. The pair is then used up: in "a,,b" a rule for (letter or comma, comma) sees "a,"
- * and ",b". */
+/* Splits pairs of adjacent characters, one of class `first`, the next of class `second`, by a space, and adds one
+ * before or after the pair. A character is in one pair only: in "a,,b" a rule for (letter or comma, comma) splits "a,",
+ * then reads ",b". */
 struct pair_rule {
     codes_class first, second;
     enum { SPACE_BEFORE, SPACE_AFTER } more;
@@ -72,7 +72,7 @@ static bool not_digit(int32_t c) { return !is_digit(c); }
 static bool is_stop(int32_t c) { return c == '.' || c == ','; }
 static bool is_dash(int32_t c) { return c == '-'; }
 
-/* ASCII punctuation that 13a always splits off, without the apostrophe and three marks with rules of their own. */
+/* ASCII punctuation that 13a always splits off; apostrophes and three marks with their own rules are excluded. */
 static bool is_western_mark(int32_t c)
 {
     if (c <= ' ' || c > '~' || is_digit(c) || is_stop(c) || is_dash(c) || c == '\'') return false;
@@ -96,9 +96,9 @@ static bool is_symbol(int32_t c)
     return k >= UTF8PROC_CATEGORY_SM && k <= UTF8PROC_CATEGORY_SO;
 }
 
-/* The characters that sacreBLEU splits as Chinese. The first range is not Chinese: two ranges beyond the basic plane
- * are written there with too few hexadecimal digits, so that they cover punctuation, arrows, mathematics and more,
- * while ideographs beyond U+FFFF are not split. Equal scores need equal sets. */
+/* The characters that sacreBLEU splits as Chinese. It writes two ranges beyond U+FFFF with too few hexadecimal digits,
+ * so the first range here covers punctuation, arrows, mathematics and more, while ideographs beyond U+FFFF are not
+ * split. Equal scores need the same set. */
 static bool is_chinese(int32_t c)
 {
     static const struct {
@@ -149,7 +149,7 @@ static void tokenize_13a(codes *text, codes *spare)
     static const char *const changes[][2] = {{"<skipped>", ""}, {"-\n", ""},   {"\n", " "},  {"&quot;", "\""},
                                              {"&amp;", "&"},    {"&lt;", "<"}, {"&gt;", ">"}};
     for (size_t i = 0; i < LENGTH(changes); i++) codes_replace(text, spare, changes[i][0], changes[i][1]);
-    codes_pad(text, spare); /* so that a first or last stop has a neighbour that is no digit */
+    codes_pad(text, spare); /* now a stop at either end has a neighbour that is no digit */
     western(text, spare);
 }
 
@@ -160,7 +160,7 @@ static void tokenize_intl(codes *text, codes *spare)
     codes_set_apart(text, spare, is_symbol);
 }
 
-/* "a-b" becomes "a ##AT##-##AT## b"; "a-b-c" splits at the first hyphen only, as s/(\S)-(\S)/.../g does. */
+/* Splits "a-b" into "a ##AT##-##AT## b"; "a-b-c" only at its first hyphen, as s/(\S)-(\S)/.../g does. */
 static void split_compounds(codes *text, codes *spare)
 {
     spare->n = 0;

@@ -20,7 +20,7 @@ static const char *skip_blanks(const char *p)
     return p;
 }
 
-/* The text from p to the next blank or bracket. */
+/* Returns the text from p to the next blank or bracket. */
 static slice token(const char *p)
 {
     const char *end = p;

@@ -1,7 +1,7 @@
 /* tree.h - reads one line of bracketed trees for a scorer, without renaming or removing anything.
  *
- * (S (NP (DT the) (NN dog)) (VP (VBZ barks))): a bracket around one word is a leaf, labelled with its tag; the others
- * are constituents. Several trees on a line are a forest. Labels and words are slices of the line and live as
+ * (S (NP (DT the) (NN dog)) (VP (VBZ barks))): a bracket around one word is a leaf, labelled with its tag; other
+ * brackets are constituents. Several trees on a line are a forest. Labels and words are slices of the line and live as
  * long as it does. Reading does not recurse, so only memory limits the depth. */
 #ifndef ABLATE_METRIC_TREE_H
 #define ABLATE_METRIC_TREE_H
@@ -31,11 +31,11 @@ typedef struct {
 
 enum tree_status {
     TREE_GOOD,
-    TREE_UNBALANCED, /* read with brackets added at the end, or surplus ones ignored */
+    TREE_UNBALANCED, /* read by adding brackets at the end, or ignoring surplus ones */
     TREE_BAD         /* not a tree: the nodes are invalid */
 };
 /* Replaces t by the trees of the line; an empty line has no nodes. Unless the line is good, *column (from 1) and e
- * (with that column) describe the error; either may be NULL. */
+ * describe the error; either may be NULL. */
 enum tree_status tree_read(tree *t, const char *line, size_t *column, err *e);
 void tree_free(tree *t);
 #endif

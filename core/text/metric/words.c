@@ -18,7 +18,7 @@ static uint64_t hash_of(const int32_t *word, size_t n) /* FNV-1a over numbers */
 
 static size_t start_of(const word_numbers *w, size_t number) { return number ? w->ends[number - 1] : 0; }
 
-/* The slot that holds the word or is free for it. */
+/* Returns the slot of the word, or a free one for it. */
 static uint32_t *slot_of(const word_numbers *w, const int32_t *word, size_t n)
 {
     for (size_t at = hash_of(word, n);; at++) {

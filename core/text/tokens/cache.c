@@ -1,4 +1,4 @@
-/* cache.c - caches vocabularies by the content they were trained on. */
+/* cache.c - caches vocabularies under a hash of their training data. */
 #include "text/tokens/vocab.h"
 #include "base/cleanup.h"
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define CACHE_VERSION "2" /* raise when the same lines would give another vocabulary */
+#define CACHE_VERSION "2" /* raise it when the same lines would give another vocabulary */
 
 static void add_line(sha256 *s, const char *line)
 {
@@ -35,7 +35,7 @@ static void key_of(const recipe *r, char key[65])
     sha256_hex(&s, key);
 }
 
-/* The vocabulary in a file; NULL if the file is missing or damaged (which is logged). */
+/* Reads a vocabulary from a file. Returns NULL if the file is missing or damaged (which is logged). */
 static vocab *load(const char *path)
 {
     if (!file_exists(path)) return NULL;
@@ -52,7 +52,7 @@ static vocab *train(const recipe *r, err *e)
     return vocab_train_with(r->kind, r->size, r->lowercase, r->symbols, r->n_symbols, r->lines, r->n, e);
 }
 
-/* Trains and caches. Goes on if the cache cannot be written. */
+/* Trains a vocabulary and caches it. Continues if the cache cannot be written. */
 static vocab *build(const char *path, const recipe *r, err *e)
 {
     double start = ticks();
@@ -79,7 +79,7 @@ vocab *vocab_with_symbols(const char *dir, vocab_kind kind, int64_t size, bool l
     AUTOFREE char *path = path_join(dir, name), *lock = xprintf("%s.lock", path);
     vocab *v = load(path);
     if (!v) {
-        /* The lock ends with its process. Without working locks two processes write identical bytes. */
+        /* The lock ends with its process. Where locks do not work, two processes write identical bytes. */
         int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR) {}
         v = load(path);

@@ -1,4 +1,4 @@
-/* places.c - a list of the files whose lines are in memory. */
+/* places.c - lists the files whose lines are in memory. */
 #include "text/tokens/places.h"
 #include "base/base.h"
 #include <stdlib.h>

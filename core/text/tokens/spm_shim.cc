@@ -1,4 +1,4 @@
-/* spm_shim.cc - the only C++ of the project: SentencePiece 0.1.97 as it is in Debian 12. */
+/* spm_shim.cc - the project's only C++: SentencePiece 0.1.97 as in Debian 12. */
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
@@ -23,10 +23,10 @@ struct spm {
 namespace
 {
 
-/* Out of memory ends C++ code as it ends C code (base/memory.c), here and in the libraries below. */
+/* Being out of memory ends C++ code like C code (base/memory.c), here and in the libraries below. */
 const std::new_handler before = std::set_new_handler([] { out_of_memory(0); });
 
-/* The training lines, from memory, without those with too long words. */
+/* Reads the training lines from memory, except lines with too long words. */
 class Lines : public sentencepiece::SentenceIterator
 {
   public:
@@ -51,14 +51,14 @@ class Lines : public sentencepiece::SentenceIterator
     std::string line_;
 };
 
-/* The whole number after `words` in SentencePiece's message, or -1. */
+/* Returns the whole number after `words` in SentencePiece's message, or -1. */
 long number_after(const std::string &message, const char *words)
 {
     size_t at = message.find(words);
     return at == std::string::npos ? -1 : atol(message.c_str() + at + strlen(words));
 }
 
-/* Rewrites SentencePiece's message in this project's terms. */
+/* Fails with SentencePiece's message in this project's terms. */
 int refuse(const char *kind, int64_t size, int64_t n, const std::string &message, err *e)
 {
     long most = number_after(message, "value <= ");
@@ -83,7 +83,7 @@ int refuse(const char *kind, int64_t size, int64_t n, const std::string &message
                 (long long)n, message.c_str());
 }
 
-/* Quotes a text for a list of comma-separated values. */
+/* Quotes a text for a comma-separated list. */
 std::string in_csv(const std::string &text)
 {
     std::string out = "\"";
@@ -108,11 +108,11 @@ int spm_train(bool bpe, int64_t size, const char *const *symbols, int64_t n_symb
             {"character_coverage", "1.0"}, /* so that the training text reads back unchanged */
             {"normalization_rule_name", "identity"},
             {"remove_extra_whitespaces", "false"},
-            {"max_sentence_length", "1000000000"}, /* the default drops lines over 4,192 bytes */
+            {"max_sentence_length", "1000000000"}, /* the default would drop lines over 4,192 bytes */
             {"num_threads", "1"},
             {"minloglevel", "4"},
         };
-        /* SentencePiece takes no tab into its alphabet by itself. */
+        /* SentencePiece does not add the tab to its alphabet by itself. */
         if (std::any_of(lines, lines + n, [](const char *line) { return strchr(line, '\t'); }))
             options["user_defined_symbols"] = "\t";
         for (int64_t i = 0; i < n_symbols; i++) {

@@ -12,7 +12,7 @@ size_t symbol_length(const char *s, bool words)
     return n;
 }
 
-/* The slot that holds s[n], or the empty one where it would go. */
+/* Returns the slot of s[n], or the empty slot where it belongs. */
 static size_t place(const symbols *t, const char *s, size_t n)
 {
     size_t i = hash64(s, n) & (t->slots - 1);
@@ -24,7 +24,7 @@ static size_t place(const symbols *t, const char *s, size_t n)
     return i;
 }
 
-/* Index every text, with room for as many again; false when one occurs twice. */
+/* Indexes every text, with free slots for as many again. Returns false if one occurs twice. */
 static bool index_all(symbols *t)
 {
     size_t slots = 64;
@@ -41,7 +41,7 @@ static bool index_all(symbols *t)
 }
 
 typedef struct {
-    int64_t count, first; /* first: in the order of first occurrence */
+    int64_t count, first; /* first: rank by first occurrence */
     char *text;
 } ranked;
 

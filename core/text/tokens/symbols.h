@@ -11,12 +11,12 @@ typedef struct {
     arena memory;
 } symbols;
 
-/* Length of the first symbol of s (UTF-8, not empty): up to the next blank (words), or one code point. */
+/* Length of the first symbol of s (UTF-8, not empty): up to the next blank (words), or one code point (not words). */
 size_t symbol_length(const char *s, bool words);
 
-/* The `most` most frequent symbols of lines[n] (0 = all); ties in the order of first occurrence. */
+/* Finds the `most` most frequent symbols of lines[n] (0: all); ties in order of first occurrence. */
 void symbols_count(symbols *t, bool words, int64_t most, const char *const *lines, int64_t n);
-/* From n bytes with one symbol per line; -1 and e if there are not `expected` symbols or one occurs twice. */
+/* Reads n bytes with one symbol per line. Returns -1 and e if there are not `expected` symbols or one occurs twice. */
 int symbols_read(symbols *t, const char *data, size_t n, int64_t expected, err *e);
 int32_t symbols_find(const symbols *t, const char *s, size_t n); /* the id, or VOCAB_UNK */
 void symbols_free(symbols *t);

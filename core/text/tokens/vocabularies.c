@@ -1,4 +1,4 @@
-/* vocabularies.c - the four kinds of vocabulary, and their serialisation. */
+/* vocabularies.c - the four kinds of vocabulary and their serialised form. */
 #include "text/tokens/vocab.h"
 #include "base/cleanup.h"
 #include "text/tokens/places.h"
@@ -15,9 +15,9 @@ static const char *const special_names[VOCAB_SPECIALS] = {"<pad>", "<unk>", "<s>
 struct vocab {
     vocab_kind kind;
     int64_t size;
-    bool lowercase;  /* encoding lowercases first */
+    bool lowercase;  /* lowercase before encoding */
     spm *pieces;     /* bpe, unigram */
-    str model;       /* ... and its serialised form */
+    str model;       /* the serialised SentencePiece model */
     symbols symbols; /* words, char */
 };
 
@@ -191,7 +191,7 @@ int vocab_encode(const vocab *v, const char *line, id_list *out, err *e)
     return rc;
 }
 
-/* A SentencePiece token with its blanks as blanks; the line's first blank is one that encoding put there. */
+/* Appends a SentencePiece token with its blanks as blanks, except the line's first, which encoding added. */
 static void add_piece(str *out, const char *piece, bool first)
 {
     if (first && has_prefix(piece, BLANK)) piece += strlen(BLANK);

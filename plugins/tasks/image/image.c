@@ -95,7 +95,7 @@ static int read_part(const config *c, ab_split s, const ab_env *env, part *to, c
     return -1;
 }
 
-/* Reads data, and dev and test if they have files of their own. */
+/* Reads data, and dev and test if they have files. */
 static int read_parts(const config *c, const ab_env *env, part p[AB_SPLITS], char *err, size_t n_err)
 {
     for (int s = 0; s < AB_SPLITS; s++) {
@@ -130,8 +130,8 @@ static void add_line(const task *t, lines *to, const part *p, int64_t i)
     lines_add(to, NULL, need(realloc(line, (size_t)(at - line))));
 }
 
-/* Draws the split of each image of data, [n] of ab_split: shares of them, without replacement, go to dev and test if
- * these have no files. */
+/* Draws each image's split [n]: shares of the images of data, without replacement, go to dev and test if these have no
+ * files. */
 static uint8_t *draw_splits(const config *c, int64_t n, uint64_t seed, int64_t size[AB_SPLITS])
 {
     uint8_t *to = need(calloc((size_t)n + 1, 1));

@@ -11,7 +11,7 @@
 
 enum { MOST_PIXELS = 1 << 20, IDX_HEAD = 4, IDX_BYTES = 8 /* data type: unsigned bytes */, PGM_MOST = 65535 };
 
-typedef struct { /* a file being read */
+typedef struct { /* a file that is being read */
     const char *path;
     const uint8_t *byte; /* [n] */
     size_t n, at;
@@ -19,7 +19,7 @@ typedef struct { /* a file being read */
     size_t n_why;
 } reading;
 
-/* "FILE: byte AT: found ..., expected ..." */
+/* Writes "FILE: byte AT: found ..., expected ..." and returns -1. */
 __attribute__((format(printf, 3, 4))) static int wrong(const reading *r, size_t at, const char *format, ...)
 {
     va_list args;
@@ -32,7 +32,7 @@ __attribute__((format(printf, 3, 4))) static int wrong(const reading *r, size_t 
 
 /* ---- images of one size ---- */
 
-/* Room for n more images of height x width, whose sizes stand at byte `at`. */
+/* Allocates n more images of height x width, sizes that are at byte `at` of the file. */
 static int make_room(images *to, const reading *r, size_t at, int64_t n, int64_t height, int64_t width)
 {
     if (to->n && (height != to->height || width != to->width))
@@ -44,7 +44,7 @@ static int make_room(images *to, const reading *r, size_t at, int64_t n, int64_t
     return 0;
 }
 
-/* max: the value of white, which stands at byte `at` or is the format's. */
+/* Checks that levels fit. max: value of white, at byte `at` or set by the format. */
 static int check_levels(images *to, const reading *r, size_t at, int64_t max)
 {
     if (!to->levels) to->levels = max + 1;
@@ -71,8 +71,7 @@ static int64_t big_endian(const uint8_t *b, int n)
     return x;
 }
 
-/* Reads the header, which has `dims` sizes, none of them 0; exactly their product in bytes must follow. what: "images"
- * or "labels". */
+/* Reads a header with `dims` sizes > 0. Exactly their product in bytes must follow. what: "images" or "labels". */
 static int read_idx_head(reading *r, int dims, const char *const *name, int64_t *size)
 {
     size_t head = IDX_HEAD + 4 * (size_t)dims;
@@ -123,7 +122,7 @@ static int read_idx(images *to, reading *r)
 
 static int is_blank(uint8_t b) { return b == ' ' || (b >= '\t' && b <= '\r'); }
 
-/* Blanks and comments, from # to the end of its line. */
+/* Skips blanks, and comments from # to the end of the line. */
 static void skip_blanks(reading *r)
 {
     while (r->at < r->n && (is_blank(r->byte[r->at]) || r->byte[r->at] == '#')) {
@@ -132,7 +131,7 @@ static void skip_blanks(reading *r)
     }
 }
 
-/* A number in digits from `least` to `most`; *at: where it begins. */
+/* Reads a decimal number from `least` to `most`; *at: its first byte. */
 static int read_number(reading *r, const char *what, int64_t least, int64_t most, int64_t *x, size_t *at)
 {
     skip_blanks(r);
@@ -147,7 +146,7 @@ static int read_number(reading *r, const char *what, int64_t least, int64_t most
     return 0;
 }
 
-/* One image, from its P on. */
+/* Reads one image, beginning at its P. */
 static int read_pgm(images *to, reading *r)
 {
     size_t size_at, at;
@@ -165,7 +164,7 @@ static int read_pgm(images *to, reading *r)
     if (!text && (r->at == r->n || !is_blank(r->byte[r->at])))
         return wrong(r, r->at, "expected one blank between the value of white and the pixels");
     r->at += !text;
-    /* a pixel in digits takes a blank and a digit at least */
+    /* a pixel in digits has at least two bytes: a blank and a digit */
     if ((int64_t)(r->n - r->at) / (text ? 2 : wide) < pixels)
         return wrong(r, r->n, "found the end of the file, expected %lld pixels from byte %zu on", (long long)pixels,
                      r->at);
@@ -180,7 +179,7 @@ static int read_pgm(images *to, reading *r)
         if (append(to, r, at, i, value, max)) return -1;
     }
     to->n++;
-    while (!text && r->at < r->n && is_blank(r->byte[r->at])) r->at++; /* as netpbm reads a sequence */
+    while (!text && r->at < r->n && is_blank(r->byte[r->at])) r->at++; /* netpbm, too, allows blanks between images */
     if (text) skip_blanks(r);
     if (text && r->at < r->n)
         return wrong(r, r->at, "found the byte 0x%02x, expected the end of the file: P2 has one image", r->byte[r->at]);

@@ -8,9 +8,9 @@
 typedef struct {
     uint16_t *level;          /* [n][height][width], row-major: 0 .. levels - 1 */
     int64_t n, height, width; /* all images have the same size */
-    int64_t max;              /* set before reading: the value of white; 0: what the format or the file says */
-    int64_t levels;           /* set before reading; 0: as many as the first file has values */
-    char first[256];          /* the file that decided the size */
+    int64_t max;              /* value of white, set before reading; 0: from the format or the file */
+    int64_t levels;           /* set before reading; 0: the first file's number of values */
+    char first[256];          /* the first file, whose size all images must have */
 } images;
 
 typedef struct {
@@ -18,14 +18,14 @@ typedef struct {
     int64_t n;
 } classes;
 
-/* Appends the images of a file, or of all *.pgm of a folder in the order of their names. A value v becomes the level
- * v levels / (max + 1), rounded down. Returns 0, or -1 and why: file, byte, what was found and what was expected. */
+/* Appends the images of a file, or of all *.pgm in a folder, by name. A value v becomes the level v levels / (max + 1),
+ * rounded down. Returns 0, or -1 and why: file, byte, what was found and what was expected. */
 int images_read(images *to, const char *path, char *why, size_t n_why);
 /* Appends the images in a file's bytes; path is for messages. */
 int images_parse(images *to, const char *path, const uint8_t *byte, size_t n, char *why, size_t n_why);
 void images_free(images *x);
 
-/* Appends the classes of an IDX file of one dimension. Errors as above. */
+/* Appends the classes of an IDX file of one dimension. Errors as images_read. */
 int classes_read(classes *to, const char *path, char *why, size_t n_why);
 int classes_parse(classes *to, const char *path, const uint8_t *byte, size_t n, char *why, size_t n_why);
 void classes_free(classes *x);

@@ -43,11 +43,11 @@ static const ab_option params[] = {
     {0}};
 
 typedef struct {
-    char **line; /* [n] of the file's lines */
+    char **line; /* [n] lines, owned by the task */
     int64_t n;
     const int64_t *document; /* [n_documents]: lines of each; 0, NULL: one text */
     int64_t n_documents;
-    double bytes, characters; /* line ends counted */
+    double bytes, characters; /* with line ends */
     double unknown_bits;      /* text that the training vocabulary lacks, at 8 bits per byte */
 } text;
 
@@ -57,14 +57,14 @@ typedef struct {
     text split[AB_SPLITS];
     char ***file; /* [n_files] from read_lines */
     int64_t n_files;
-    char **line[AB_SPLITS];       /* a folder's lines, and */
-    int64_t *document[AB_SPLITS]; /* lines of its documents */
+    char **line[AB_SPLITS];       /* lines of a folder */
+    int64_t *document[AB_SPLITS]; /* lines per document of a folder */
     double *stats;                /* statistics of the last scores */
 } task;
 
 /* ---- reading ---- */
 
-/* Appends a file's lines to those of split s, as a document. */
+/* Appends a file's lines to split s as a document. */
 static int read_file(task *t, int s, const char *path, const char *key, const char *name, char *err, size_t n_err)
 {
     char **lines;
@@ -99,7 +99,7 @@ static int by_place(const void *a, const void *b)
 }
 static int visible(const struct dirent *x) { return *x->d_name != '.'; }
 
-/* Reads a folder's files in an order drawn by split_seed. n < 0: it is no folder. */
+/* Reads a folder's files in an order drawn by split_seed. n < 0: the path is no folder. */
 static int read_folder(task *t, int s, const char *path, struct dirent **entry, int n, const char *key,
                        const char *name, char *err, size_t n_err)
 {
@@ -148,7 +148,7 @@ static double bytes_of(char **line, int64_t n)
     return sum;
 }
 
-/* Cuts the last `part` of a text off, in whole lines or documents. */
+/* Removes the last `part` of a text, in whole lines or documents, and returns it. */
 static text cut(text *x, double part)
 {
     double before = (1 - part) * bytes_of(x->line, x->n), sum = 0;
@@ -165,13 +165,13 @@ static text cut(text *x, double part)
 
 static int word_unit(const task *t) { return t->c.unit == UNIT_WORD; }
 
-/* Counts the bytes of a line that a model of this unit predicts, line end included. One blank counts between words,
+/* Counts the bytes of a text that a model of this unit predicts, line ends included. Between words one blank counts,
  * even if the file has more; blanks at a line's ends do not count. */
 static void measure(const task *t, const known *k, text *x)
 {
     for (int64_t i = 0; i < x->n; i++) {
         const char *s = x->line[i];
-        int begun = 0; /* a word of the line */
+        int begun = 0; /* the line's first word has begun */
         x->bytes++, x->characters++;
         for (size_t n; *s; s += n) {
             n = known_length(s, word_unit(t));
@@ -286,7 +286,7 @@ static void vocabs(void *self, ab_vocabs *v)
 
 /* ---- scores ---- */
 
-/* Bits per unit for `whole` units of the text, shared among the windows by their tokens. stats [n][2]. */
+/* A figure per unit of the text, which has `whole` units, distributed over windows by their tokens. stats [n][2]. */
 static ab_metric ratio(const char *name, const char *unit, const char *signature, const ab_likelihood *x, int64_t n,
                        double scale, double more, double tokens, double whole, double *stats)
 {

@@ -1,4 +1,4 @@
-/* files.c - resolves a setting to files. */
+/* files.c - finds the files that a setting names. */
 #include "tasks/path.h"
 #include "treebank.h"
 #include <dirent.h>
@@ -32,7 +32,7 @@ static int is_folder(const char *path)
     return !stat(path, &s) && S_ISDIR(s.st_mode);
 }
 
-/* Files of a folder and its subfolders, by name. */
+/* Adds the files of a folder and its subfolders, sorted by name. */
 static void add_folder(paths *p, const char *folder, const char *pattern, int depth)
 {
     struct dirent **entry = NULL;

@@ -9,7 +9,7 @@
 
 static int begins(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
 
-/* The label that a token closes or, in forms with words, opens; NULL: neither. */
+/* The label of a closing or, in forms with words, an opening token; NULL for other tokens. */
 static const char *bracket_of(form f, const char *token, int *kind)
 {
     if (form_has_words(f) && begins(token, BLANK)) token += strlen(BLANK);
@@ -42,7 +42,7 @@ static void name_brackets(grammar *g, const char *const *tokens)
         }
         if (!label) continue;
         g->label[i] = (int32_t)labels_find(&g->known, slice_of(label));
-        if (kind != LEAF && g->label[i] < 0) continue; /* no token closes it */
+        if (kind != LEAF && g->label[i] < 0) continue; /* no token closes this label */
         g->kind[i] = (int8_t)kind;
         if (kind == OPEN) list(&g->opening, i);
         if (kind == LEAF) list(&g->tags, i);
@@ -91,16 +91,16 @@ typedef struct { /* a sentence's data, shared by its states */
 typedef struct { /* an open bracket */
     int32_t label;
     int32_t kids;   /* 0, 1, or 2 for more */
-    int32_t height; /* constituents over the same words in the only kid, itself included; 0: a word */
+    int32_t height; /* with one kid: constituents over exactly its words, itself included; 0: the kid is a word */
 } node;
 
 enum { NONE = -1 };
 typedef struct {
     input *in;
-    int64_t made;  /* tokens so far */
+    int64_t made;  /* tokens of the output so far */
     int64_t place; /* tokens of the input consumed */
-    int64_t run;   /* brackets opened in a row */
-    int32_t item;  /* in order: the height of the item completed last; NONE after an opening bracket */
+    int64_t run;   /* brackets opened without another token between */
+    int32_t item;  /* in_order: height of the last completed item; NONE after an opening bracket */
     int64_t depth;
     node open[];
 } state;
@@ -146,7 +146,7 @@ static int at_word(const state *s)
     return s->place < s->in->n && s->in->words_from[s->place] > s->in->words_from[s->place + 1];
 }
 
-/* The innermost bracket with the item completed last as a child. */
+/* The innermost bracket, with the last completed item as its child. */
 static node with_item(const state *s)
 {
     node top = s->open[s->depth - 1];
@@ -194,8 +194,8 @@ void *grammar_advance(const grammar *g, const void *from, int32_t token)
     return s;
 }
 
-/* Fewest words needed to close `top` and the n brackets below it: one in an empty bracket, and one wherever too many
- * constituents would cover the same words. */
+/* The fewest words needed to close `top` and the n brackets below: one for an empty bracket, and one wherever more than
+ * unary_cap constituents would cover the same words. */
 static int64_t least(const grammar *g, const node *below, int64_t n, node top)
 {
     int64_t words = 0;
@@ -207,8 +207,8 @@ static int64_t least(const grammar *g, const node *below, int64_t n, node top)
     }
 }
 
-/* A bracket has its first child when it opens, so it can close without another word, unless that child is a chain of
- * unary_cap constituents. */
+/* Allowed tokens in form in_order, where a bracket opens after its first child. It can close without another word,
+ * unless that child is a chain of unary_cap constituents. */
 static void allowed_in_order(const grammar *g, const state *s, uint8_t *mask)
 {
     const input *in = s->in;
@@ -218,7 +218,7 @@ static void allowed_in_order(const grammar *g, const state *s, uint8_t *mask)
     int open = !begun && s->item != NONE && (s->item < g->unary_cap || words) && left >= tokens + s->depth + 2;
     int word = begun || (words && (s->depth || s->item == NONE));
     int close = !begun && s->depth && height_of(with_item(s)) <= g->unary_cap;
-    if (s->depth == 1 && words) close = close && left >= tokens + 3; /* another bracket must open and close */
+    if (s->depth == 1 && words) close = close && left >= tokens + 3; /* another bracket must still open and close */
     if (done) mask[AB_ID_END] = 1;
     if (word) mask[in->ids[s->place]] = 1;
     if (close) mask[g->closing[s->open[s->depth - 1].label]] = 1;

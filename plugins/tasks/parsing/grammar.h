@@ -1,10 +1,10 @@
 /* grammar.h - constrained decoding: which tokens may come next in a linearised tree.
  *
- * An output is one tree over exactly the sentence's words. A word (its next subword in form `words`) may come only
- * inside a bracket, and no bracket opens inside a word. Only the innermost bracket can be closed, if it is not empty;
- * the outermost one only when no word is left. EOS comes when all brackets are closed. At most open_cap brackets open
- * in a row, and at most unary_cap constituents cover the same words. A token that would leave too few words or tokens
- * to close the open brackets is not allowed, so every output is complete and some token is always allowed.
+ * An output is one tree over exactly the sentence's words. A word (in form `words` its next subword) is allowed only
+ * inside a bracket; brackets cannot open inside a word. Only the innermost bracket can be closed, if it is not empty;
+ * the outermost one only when no word is left. EOS is allowed when all brackets are closed. At most open_cap brackets
+ * open in a row, and at most unary_cap constituents cover the same words. A token that would leave too few words or
+ * tokens to close the open brackets is not allowed, so every output is complete and some token is always allowed.
  *
  * In form `in_order` a bracket opens only after an item, a word or a closed constituent, which becomes its first child.
  * Without an open bracket it must open, unless the item is a constituent over the whole sentence. open_cap is not used.
@@ -27,7 +27,7 @@ typedef struct {
     int32_t *label;           /* [n_tokens]: OPEN and CLOSE: index in known */
     int8_t *starts_word;      /* [n_tokens]: forms with words: 1 if the subword begins a word */
     int32_t *closing;         /* [known.n]: the token that closes */
-    labels known;             /* labels that can be opened and closed */
+    labels known;             /* labels of constituents */
     token_list opening, tags; /* the tokens of kind OPEN and LEAF */
 } grammar;
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNKNOWN "\xe2\x81\x87" /* text of a token unseen in training: stands for any text */
+#define UNKNOWN "\xe2\x81\x87" /* text of a token unseen in training; matches any text */
 
 int64_t labels_find(const labels *l, slice text)
 {
@@ -41,7 +41,7 @@ static void add(buffer *out, size_t from, const char *before, slice text)
 
 typedef struct { /* an open constituent */
     slice label;
-    int written; /* the constituent's opening bracket */
+    int written; /* has the opening bracket been written? */
 } opened;
 
 void linear_write(form f, const tree *t, const labels *known, buffer *out)
@@ -50,7 +50,7 @@ void linear_write(form f, const tree *t, const labels *known, buffer *out)
     size_t from = out->n, depth = 0;
     opened *open = resized(NULL, t->n + 1, sizeof *open);
     buffer_add(out, "", 0);
-    for (size_t i = 1; i + 1 < t->n; i++) { /* all nodes but TOP */
+    for (size_t i = 1; i + 1 < t->n; i++) { /* all nodes except TOP */
         const bracket *b = &t->at[i];
         if (b->kind == OPEN) {
             open[depth++] = (opened){b->label, f != IN_ORDER};
@@ -66,7 +66,7 @@ void linear_write(form f, const tree *t, const labels *known, buffer *out)
             int marked = *tag.s == '/' || *tag.s == '\\' || labels_find(known, tag) >= 0;
             add(out, from, marked ? "\\" : "", tag);
         }
-        if (depth && !open[depth - 1].written) { /* in order, after the first child */
+        if (depth && !open[depth - 1].written) { /* in_order: after the first child */
             add(out, from, opening, open[depth - 1].label);
             open[depth - 1].written = 1;
         }
@@ -158,24 +158,24 @@ static void read_labels(reading *r, form f, slice token, const labels *known)
 
 /* ---- in order ---- */
 
-typedef struct {   /* tokens to be put into the order of form `words` */
-    slice *token;  /* [n]: all but the opening brackets that move */
-    int64_t *last; /* [n + 1]: the last opening bracket to put before a token, an index of open; or -1 */
+typedef struct {   /* tokens being reordered as in form `words` */
+    slice *token;  /* [n]: all tokens except opening brackets that move */
+    int64_t *last; /* [n + 1]: the last opening bracket to insert before each token, an index of open; -1: none */
     size_t n;
     struct {
         slice token;
-        int64_t earlier; /* the bracket opened before this one in the same place, which is inside it; or -1 */
+        int64_t earlier; /* the bracket to insert after this one, inside it; -1: none */
     } * open;
     int64_t n_open;
 } ordering;
 
-/* An opening bracket takes the item completed last, a word or a constituent, as its first child. A bracket without one
- * stays in its place, and *good becomes 0. */
+/* Inserts each opening bracket before its first child: the last completed item, a word or a constituent. A bracket
+ * without one stays where it is, and *good becomes 0. */
 static void order(ordering *o, const char *line, int *good)
 {
     const size_t none = SIZE_MAX;
     size_t *begins = NULL, item = none, depth = 0,
-           cap = 0; /* begins, item: where the open constituents and the last item begin */
+           cap = 0; /* begins, item: first tokens of the open constituents and of the last item */
     *o = (ordering){0};
     for (slice token; (token = next_word(&line)).n;) {
         if (o->n + (size_t)o->n_open + 2 > cap) {

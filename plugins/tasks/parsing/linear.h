@@ -14,7 +14,7 @@
 #include "tree.h"
 
 typedef enum { LABELS, XX, WORDS, IN_ORDER } form;
-/* 1: the sequence holds the words themselves, and brackets are ( and ) with a label. */
+/* 1: sequences have the words themselves, and brackets are ( and ) with a label. */
 int form_has_words(form f);
 
 typedef struct { /* a set of texts, each its own memory; {0} is empty */

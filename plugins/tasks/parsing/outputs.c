@@ -1,11 +1,11 @@
-/* outputs.c - outputs as trees: scores them, and formats them for users of a trained model. */
+/* outputs.c - reads outputs as trees, scores them, and formats them for users of a trained model. */
 #include "task.h"
 #include "typed.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { /* a sentence with its own memory */
+typedef struct { /* a sentence that owns its memory */
     sentence s;
     slice *word, *tag;
     size_t cap;
@@ -42,7 +42,7 @@ int task_accepts(void *self, const char *src, const char *output)
     return good;
 }
 
-/* The output's tree with the gold tree's tags. 1: well-formed; 0: repaired. */
+/* Writes the output's tree with the gold tree's tags. Returns 1 if the output was well-formed, 0 if it was repaired. */
 static int with_gold_tags(task *t, const char *gold, const char *output, buffer *out)
 {
     char words[256];
@@ -60,7 +60,7 @@ static int with_gold_tags(task *t, const char *gold, const char *output, buffer 
     return good;
 }
 
-/* With gold tags, for scoring: EVALB excludes words by their tags. */
+/* The output with gold tags, for scoring, because EVALB excludes words by their tags. */
 const char *task_shown(void *self, ab_split which, int64_t i, const char *output)
 {
     task *t = self;
@@ -99,7 +99,7 @@ static int figures(task *t, ab_split which, const ab_f1 *f, const int *good, int
         if (!good[i]) strict[3 * i] = strict[3 * i + 2] = 0;
         formed[2 * i] = good[i], formed[2 * i + 1] = 1;
     }
-    /* GUM's trees are a parser's output: scores on them measure agreement with a parser. */
+    /* GUM's trees are a parser's output, so scores on them measure agreement with a parser */
     snprintf(signature, sizeof signature, "evalb:COLLINS|tags:gold|sentences:%lld|skipped:%lld|errors:%lld%s",
              (long long)n, (long long)f->skipped, (long long)f->errors,
              t->split[which].gum ? "|gold:a parser's output" : "");

@@ -78,7 +78,7 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     return 0;
 }
 
-/* The gold trees' repetitions come after all other trees. */
+/* Counts examples; repetitions of the gold trees follow all other trees. */
 static int64_t count(void *self, ab_split s)
 {
     const task *t = self;

@@ -44,7 +44,7 @@ static void add_tree(task *t, split *s, const tree *x)
     s->src[s->n] = task_kept(b);
     tree_write(x, b);
     s->gold[s->n] = task_kept(b);
-    s->tgt[s->n++] = NULL; /* written when all labels are known */
+    s->tgt[s->n++] = NULL; /* written later, when all labels are known */
     for (size_t i = 1; i < x->n; i++) {
         if (x->at[i].kind != OPEN) continue;
         labels_add(&t->seen, x->at[i].label);
@@ -52,7 +52,7 @@ static void add_tree(task *t, split *s, const tree *x)
     }
 }
 
-/* Reads on behind a bad tree, and appends to the message where others are. */
+/* Continues behind a bad tree, to append to the message where other bad trees are. */
 static void find_more_bad(treebank *b, char *err, size_t n_err)
 {
     enum { SHOWN = 5 };
@@ -106,7 +106,7 @@ static int names_gum(const char *path)
 
 typedef int find_files(paths *p, const places *in, const char *key, const char *what, char *err, size_t n_err);
 
-/* Appends the trees of the files that `find` returns for `what` to a split, until it has `most` trees (0: all). */
+/* Appends the trees of the files that `find` returns for `what`, until the split has `most` trees (0: no limit). */
 static int read_files(task *t, split *s, const places *in, const char *key, find_files *find, const char *what,
                       int64_t most, char *err, size_t n_err)
 {
@@ -171,7 +171,7 @@ static void write_sequences(task *t)
     }
 }
 
-/* Trees of the grammar in synthetic.c: dev's come first, so that a larger training set changes neither dev nor test. */
+/* Generates trees of synthetic.c's grammar, dev's first, so that a larger training set changes neither dev nor test. */
 static int read_synthetic(task *t, char *err, size_t n_err)
 {
     enum { SEED = 1, HELD_OUT = 400, TRAIN = 4000, MOST = 100000 };
@@ -197,7 +197,7 @@ static int read_synthetic(task *t, char *err, size_t n_err)
     return got == 1 ? 0 : -1;
 }
 
-/* parsing.data = a file: its trees, and what became dev and test as a note in err. 1: done; 0: it is no file; -1. */
+/* Reads parsing.data = FILE. note: what became dev and test. Returns 1, 0 if it is no file, or -1 and err. */
 static int read_whole(task *t, const ab_env *env, char *note, size_t n_note, char *err, size_t n_err)
 {
     char path[PATH_BYTES];

@@ -82,7 +82,7 @@ static void leaf(maker *m, const char *tag, const char *word)
     end(m);
 }
 
-/* ---- phrases; depth: how many levels may still be nested ---- */
+/* ---- phrases; depth: levels that may still be nested ---- */
 
 static void clause(maker *m, int depth);
 static void verb_phrase(maker *m, int number, int class, int depth);
@@ -123,7 +123,7 @@ static void relative(maker *m, int number, int depth)
     end(m);
 }
 
-/* "the dogs near the man that sleep(s)": the verb's number shows which of two nouns of different number is meant. */
+/* "the dogs near the man that sleep(s)": the verb's number shows which of the two nouns is its subject. */
 static void two_nouns(maker *m, int number, int depth)
 {
     int high = chance(m, 50), other = !number;
@@ -146,7 +146,7 @@ static void two_nouns(maker *m, int number, int depth)
     end(m);
 }
 
-/* A noun phrase of actors of a given number, with which its verb agrees. */
+/* A noun phrase of actors, whose number the verb agrees with. */
 static void noun_phrase(maker *m, int number, int depth)
 {
     int kind = depth > 0 ? below(m, 100) : 100;
@@ -172,7 +172,7 @@ static void noun_phrase(maker *m, int number, int depth)
         plain_phrase(m, number, ACTOR);
 }
 
-/* An object, followed by a phrase that attaches to it or to the verb, depending on the phrase's words. */
+/* An object and a phrase whose words decide whether it attaches to the object or to the verb. */
 static void object(maker *m, int moving, int depth)
 {
     int number = chance(m, 35), kind = below(m, 100), place = kind >= 30 && kind < 55, tool = kind < 15,
@@ -189,7 +189,7 @@ static void object(maker *m, int moving, int depth)
     if (place && moving) place_phrase(m, "in", PLACE);
 }
 
-/* number: of the subject; 2: after a modal verb. class: what kind of verb; 0: any that fits. */
+/* number: that of the subject; 2: after a modal verb. class: the verb's class; 0: any that fits. */
 static void verb_phrase(maker *m, int number, int class, int depth)
 {
     static const char *const tags[] = {"VBZ", "VBP", "VB"};

@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct {
     int64_t n, cap;
-    char **src, **tgt, **gold; /* [n] lines: words; the sequence; the tree in brackets */
+    char **src, **tgt, **gold; /* [n] lines: words, sequence, bracketed tree */
     int gum;                   /* 1: some of the trees are GUM's */
 } split;
 
@@ -31,7 +31,7 @@ typedef struct {
     buffer prepared, presented, scratch; /* last results of prepare and present */
 } task;
 
-/* A copy of b's text; empties b. */
+/* Returns a copy of b's text and empties b. */
 char *task_kept(buffer *b);
 /* Fills the splits with trees, sentences and sequences. Returns 0, or -1 and err. */
 int task_read(task *t, const ab_env *env, char *err, size_t n_err);

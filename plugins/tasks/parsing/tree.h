@@ -1,6 +1,6 @@
 /* tree.h - a constituency tree as its brackets from left to right.
  *
- * Nothing here recurses, because treebanks nest deeply and files may be malformed; depth costs memory only. Texts
+ * No function recurses, because treebanks nest deeply and files may be malformed; only memory limits the depth. Texts
  * are slices of a file's or a line's memory and live as long as it does.
  */
 #ifndef PARSING_TREE_H
@@ -16,9 +16,9 @@ void buffer_add(buffer *b, const char *s, size_t n);
 void buffer_text(buffer *b, const char *s);
 void buffer_clear(buffer *b);
 void buffer_free(buffer *b);
-/* Memory for n elements of `size` bytes; out of memory ends the program with a message. */
+/* Reallocates p for n elements of `size` bytes. Ends the program with a message when out of memory. */
 void *resized(void *p, size_t n, size_t size);
-/* Memory for one more than n elements; *cap: for how many there is room. */
+/* Makes room for one more than n elements; *cap: current capacity in elements. */
 void *grown(void *p, size_t n, size_t *cap, size_t size);
 
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
 } slice;
 int slice_is(slice a, const char *text);
 slice slice_of(const char *text);
-/* The next word of the line starting at *at (words are separated by blanks), empty at the end; *at moves past it. */
+/* Returns the line's next word at or after *at (blanks separate words), empty at the end; moves *at past it. */
 slice next_word(const char **at);
 
 enum { OPEN, LEAF, CLOSE };
@@ -44,7 +44,7 @@ void tree_add(tree *t, int kind, slice label, slice word);
 void tree_free(tree *t);
 /* Removes constituents without leaves. */
 void tree_prune(tree *t);
-/* Append (TOP (S (NP (DT the) ...))), or the leaves' words separated by blanks. */
+/* Appends (TOP (S (NP (DT the) ...))), or tree_words: the words separated by blanks. */
 void tree_write(const tree *t, buffer *out);
 void tree_words(const tree *t, buffer *out);
 #endif

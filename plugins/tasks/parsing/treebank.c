@@ -57,7 +57,7 @@ int treebank_take(treebank *b, const char *path, const char *text, size_t n, cha
     return check_bytes(b, err, n_err);
 }
 
-enum { MOST_PIPED = 256 << 20 }; /* most bytes read from a pipe or device, which may never end */
+enum { MOST_PIPED = 256 << 20 }; /* limit for a pipe or device, which may never end [bytes] */
 
 int treebank_read(treebank *b, const char *path, char *err, size_t n_err)
 {
@@ -89,7 +89,7 @@ static void skip_blanks(treebank *b)
         if (b->text[b->at] == '\n') b->line++, b->line_at = b->at + 1;
 }
 
-/* The text up to the next blank or bracket. */
+/* Returns the text up to the next blank or bracket. */
 static slice token(treebank *b)
 {
     size_t from = b->at;
@@ -97,7 +97,7 @@ static slice token(treebank *b)
     return (slice){b->text + from, b->at - from};
 }
 
-/* U+2581 marks a blank inside a subword, so words have _ instead. */
+/* Replaces U+2581, which marks a blank inside a subword, by _ in a word. */
 static slice without_block(char *s, size_t n)
 {
     size_t to = 0;
@@ -109,7 +109,7 @@ static slice without_block(char *s, size_t n)
     return (slice){s, to};
 }
 
-/* A leaf's word, up to and including its closing bracket. */
+/* Reads a leaf's word and closing bracket. */
 static int leaf(treebank *b, tree *t, slice tag, char *err, size_t n_err)
 {
     place p = here(b);
@@ -176,7 +176,7 @@ static int next_tree(treebank *b, tree *t, place *open, char *err, size_t n_err)
                 if (leaf(b, t, label, err, n_err)) return -1;
                 continue;
             }
-            if (depth + !has_outer(t) == MOST_DEPTH) /* cleaning adds TOP */
+            if (depth + !has_outer(t) == MOST_DEPTH) /* one level more if cleaning must add TOP */
                 return refuse(b, p, err, n_err, "brackets nested more than %d deep", MOST_DEPTH);
             open[depth++] = p;
             tree_add(t, OPEN, label, (slice){0});

@@ -17,32 +17,32 @@ typedef struct {
     const char *path; /* for messages */
     char *text;       /* [n + 1], NUL-terminated; words are joined and cleaned in place */
     size_t n, at;
-    size_t line, line_at; /* position of `at`: its line, from 1, and where that line begins */
+    size_t line, line_at; /* position of `at`: its line, from 1, and the line's first byte */
     int join;             /* 1: a leaf's words are joined by _; 0: refused */
 } treebank;
 
-/* Replaces t by the next tree, cleaned; t has no brackets if nothing is left. Returns 1; 0 at the end; -1 with
+/* Replaces t by the next cleaned tree, without brackets if nothing is left of it. Returns 1; 0 at the end; -1 with
  * "path:line:column: ..." in err. */
 int treebank_next(treebank *b, tree *t, char *err, size_t n_err);
-/* Moves from a bad tree, or blanks before it, to the next line that begins with a bracket, or to the end. Returns the
- * bad tree's line. */
+/* Moves from a bad tree, or from blanks before it, to the next line that begins with a bracket, or to the end. Returns
+ * the bad tree's line. */
 size_t treebank_skip(treebank *b);
 /* Opens a file, which must be UTF-8 without NUL. Returns 0, or -1 and err. b->text is malloc'd. */
 int treebank_read(treebank *b, const char *path, char *err, size_t n_err);
-/* Opens text in memory, which is copied; path is for messages. */
+/* Opens a copy of text in memory; path is for messages. */
 int treebank_take(treebank *b, const char *path, const char *text, size_t n, char *err, size_t n_err);
 
 typedef struct { /* {0} is empty */
     char **at;
     size_t n, cap;
 } paths;
-typedef struct {          /* how an entry of a list of files is resolved */
-    const char *data_dir; /* folder of names that begin neither with / nor with . */
-    const char *files;    /* pattern of the files in a folder */
-    const char *wsj;      /* folder of sections 00 to 24, which allows entries like 22 or 2-21; or NULL */
+typedef struct {          /* how the entries of a list of files are found */
+    const char *data_dir; /* folder of names that do not begin with / or . */
+    const char *files;    /* pattern of file names in a folder */
+    const char *wsj;      /* folder of sections 00 to 24, for entries such as 22 or 2-21; NULL: none */
 } places;
-/* The files of "a+b+c": each a file, a pattern, a folder (its files and those of its subfolders, by name) or a range
- * of sections. Returns 0, or -1 and err, which begins with the key. */
+/* Finds the files of "a+b+c": each a file, a pattern, a folder (its files and those of its subfolders, by name) or a
+ * range of sections. Returns 0, or -1 and err, which begins with the key. */
 int paths_find(paths *p, const places *in, const char *key, const char *list, char *err, size_t n_err);
 /* Finds the files of a single entry, in which + has no special meaning. */
 int paths_add(paths *p, const places *in, const char *key, const char *entry, char *err, size_t n_err);

@@ -3,10 +3,10 @@
 #define PARSING_TYPED_H
 #include "tree.h"
 
-/* Bytes of a token that are its word: all, or those before _TAG (capitals and punctuation). */
+/* Length of the word in a token: all of it, or the part before _TAG (capitals and punctuation). */
 size_t typed_word(slice token);
-/* 1 if every token of the line has a tag. */
+/* Has every token of the line a tag? */
 int typed_tagged(const char *line);
-/* Appends a word as in trees: -LRB- and -RRB- for brackets, _ for U+2581, the mark of a blank inside a subword. */
+/* Appends a word as trees have it: -LRB- and -RRB- for brackets, _ for U+2581, which marks a blank inside a subword. */
 void typed_add(buffer *out, slice word);
 #endif

@@ -1,6 +1,6 @@
-/* kinds.c - the generators. Multi-query associative recall after Arora et al. 2023 ("Zoology", section 4 and its public
- * code's distribution); selective copy, fuzzy and noisy recall, compression and memorisation after Poli et al. 2024
- * ("MAD", section 3); induction after Dao et al. 2022 (H3). */
+/* kinds.c - the generators. Multi-query associative recall: Arora et al. 2023 ("Zoology", section 4, with its code's
+ * distribution). Selective copy, fuzzy and noisy recall, compression and memorisation: Poli et al. 2024 ("MAD", section
+ * 3). Induction: Dao et al. 2022 (H3). */
 #include "kinds.h"
 #include "tasks/memory.h"
 #include "tasks/random.h"
@@ -11,7 +11,7 @@
 
 struct recall {
     recall_config c;
-    double *weight; /* mqar: of each position of a query, [space] */
+    double *weight; /* mqar: weights of a query's possible positions, [space] */
     int64_t space;
     int32_t *fact; /* memorisation: the value of each key, [keys] */
     int64_t keys;
@@ -21,8 +21,8 @@ struct recall {
 
 int64_t recall_below(uint64_t *state, int64_t n) { return (int64_t)((splitmix(state) >> 11) % (uint64_t)n); }
 
-/* Draws n different numbers from .. from + of - 1 in random order. n is small compared with `of`, so duplicates are
- * drawn again. */
+/* Draws n different numbers from `from` .. from + of - 1, in random order. n is much smaller than `of`, so duplicates
+ * are simply drawn again. */
 static void distinct(uint64_t *random, int64_t from, int64_t of, int64_t n, int32_t *out)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -48,15 +48,15 @@ static void make_mqar(const recall *r, uint64_t *random, int32_t *in, int32_t *l
     for (int64_t i = 0; i < n && is_key; i++) is_key[key[i]] = 1;
     for (int64_t i = 2 * n; i < c->length; i++) {
         do in[i] = is_key ? (int32_t)recall_below(random, c->vocab) : 0;
-        while (is_key && is_key[in[i]]); /* a key with another value behind it would contradict its pair */
+        while (is_key && is_key[in[i]]); /* a key followed by another value would contradict its pair */
     }
     free(is_key);
     for (int64_t i = 0; i < r->space; i++) sum += left[i] = r->weight[i];
-    for (int64_t q = 0; q < n; q++) { /* one position each, drawn without replacement */
+    for (int64_t q = 0; q < n; q++) { /* draws a different position for each query */
         double x = uniform(random) * sum;
         int64_t at = 0;
         while (at + 1 < r->space && (left[at] <= 0 || (x -= left[at]) >= 0)) at++;
-        while (left[at] <= 0) at = (at + r->space - 1) % r->space; /* rounding went past the last free one */
+        while (left[at] <= 0) at = (at + r->space - 1) % r->space; /* rounding went past the last free position */
         sum -= left[at];
         left[at] = 0;
         in[2 * n + 2 * at] = key[q];
@@ -83,7 +83,7 @@ static void make_copy(const recall *r, uint64_t *random, int32_t *in, int32_t *l
     int selective = c->kind == SELECTIVE_COPY;
     int64_t n = selective ? c->copies : (c->length - 1) / 2, blanks = c->length - 2 * n - 1, at = 0;
     int32_t blank = (int32_t)(c->vocab - 2), go = (int32_t)(c->vocab - 1), before[n];
-    memset(before, 0, sizeof before); /* blanks before each symbol */
+    memset(before, 0, sizeof before); /* number of blanks before each symbol */
     for (int64_t i = 0; i < blanks; i++) before[recall_below(random, n)]++;
     for (int64_t i = 0; i < n; i++) {
         while (before[i]--) in[at++] = blank;
@@ -136,7 +136,7 @@ static motif_pair new_pair(const recall_config *c, uint64_t *random, int testing
     return p;
 }
 
-/* Writes the pair starting at `at` and returns its end. If the key was shown before, its value is a label. */
+/* Writes the pair at `at` and returns its end. If the key was shown before, its value is a label. */
 static int64_t write_pair(const motif_pair *p, int64_t at, int ask, int32_t *in, int32_t *label)
 {
     memcpy(in + at, p->key, (size_t)p->k * sizeof *in);
@@ -148,7 +148,7 @@ static int64_t write_pair(const motif_pair *p, int64_t at, int ask, int32_t *in,
 static void make_fuzzy(const recall *r, uint64_t *random, int testing, int32_t *in, int32_t *label)
 {
     const recall_config *c = &r->c;
-    int64_t room = c->length + 1, n = 0, at = 0; /* + 1: the last symbol of the last value is a label, not an input */
+    int64_t room = c->length + 1, n = 0, at = 0; /* + 1: the last symbol of the last value is only a label */
     motif_pair *shown = need(malloc((size_t)room * sizeof *shown)), probe = new_pair(c, random, testing);
     int32_t *sequence = need(malloc((size_t)room * 2 * sizeof *sequence)), *asked = sequence + room;
     int64_t own = probe.k + probe.v, place = recall_below(random, room - 2 * own - 2 * c->motif + 1), there = 0;
@@ -164,7 +164,7 @@ static void make_fuzzy(const recall *r, uint64_t *random, int testing, int32_t *
         at = write_pair(&shown[k], at, known, sequence, asked);
     }
     at = write_pair(&probe, at, 1, sequence, asked);
-    int64_t pad = room - at; /* at the start, as in MAD */
+    int64_t pad = room - at; /* padding is at the start, as in MAD */
     for (int64_t i = 0; i < c->length; i++) {
         in[i] = i < pad ? (int32_t)(c->vocab - 1) : sequence[i - pad];
         label[i] = i < pad ? -1 : asked[i - pad];
@@ -173,7 +173,7 @@ static void make_fuzzy(const recall *r, uint64_t *random, int testing, int32_t *
     free(sequence);
 }
 
-/* ---- memorisation: every example asks for facts of one table ---- */
+/* ---- memorisation: all examples ask for facts of one table ---- */
 
 static void make_memorisation(const recall *r, uint64_t *random, int32_t *in, int32_t *label)
 {
@@ -187,7 +187,7 @@ static void make_memorisation(const recall *r, uint64_t *random, int32_t *in, in
 
 /* ---- all ---- */
 
-/* The condition that the settings violate, or NULL. */
+/* The first condition that the settings violate; NULL: none. */
 static const char *unfit(const recall_config *c)
 {
     switch (c->kind) {

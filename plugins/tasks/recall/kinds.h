@@ -1,4 +1,4 @@
-/* kinds.h - the generators of the task recall: each makes one example, as inputs and a label per position. */
+/* kinds.h - the generators of the task recall; each makes an example: inputs, and a label per position. */
 #ifndef RECALL_KINDS_H
 #define RECALL_KINDS_H
 #include <stddef.h>
@@ -12,8 +12,8 @@ typedef struct {
 } recall_config;
 
 typedef struct recall recall;
-/* Makes the data shared by one seed's examples: weights of positions, the facts of memorisation. Returns NULL with a
- * message in err if the settings do not fit. */
+/* Makes what all examples of a seed share: weights of positions, the facts of memorisation. Returns NULL and a message
+ * in err if the settings do not fit. */
 recall *recall_new(const recall_config *c, uint64_t seed, char *err, size_t n_err);
 void recall_free(recall *r);
 /* Fills input and label [length]; label -1: no label. testing: all fuzzy keys have the longest length. */

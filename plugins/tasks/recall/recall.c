@@ -1,4 +1,4 @@
-/* recall.c - small tasks that separate token mixers: the model must recall something from earlier in the sequence. */
+/* recall.c - small tasks that distinguish token mixers: the model must recall something from earlier tokens. */
 #include "ab_plugin.h"
 #include "kinds.h"
 #include "tasks/lines.h"
@@ -41,7 +41,7 @@ static const ab_option params[] = {
 
 /* ---- making ---- */
 
-/* Numbers as words; -1 is AB_NO_LABEL. */
+/* Writes numbers as words; -1 becomes AB_NO_LABEL. */
 static char *to_line(const int32_t *x, int64_t n)
 {
     enum { WIDTH = 12 };

@@ -1,4 +1,4 @@
-/* corpus.c - reads parallel files and reports what is wrong with them. */
+/* corpus.c - reads parallel files and reports their errors. */
 #include "corpus.h"
 #include "tasks/memory.h"
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void file_path(char path[PATH_BYTES], const corpus_place *at, const char 
                  stem, language);
 }
 
-/* Reports the missing file, where it was searched for, and how to get it. */
+/* Reports the missing file, where it was searched, and how to get it. */
 static int missing(const corpus_place *at, const char *path, const char *key, const char *stems, char *err,
                    size_t n_err)
 {
@@ -69,7 +69,7 @@ int corpus_lines(split *s, const corpus_place *at, const char *path, char ***lin
     return 0;
 }
 
-/* True if the file exists, or the file with .gz, which is then appended. */
+/* Does the file exist? Else, if it exists with .gz, appends .gz to path. */
 static int is_there(char path[PATH_BYTES])
 {
     size_t n = strlen(path);

@@ -1,5 +1,5 @@
-/* lexicon.h - the words of the synthetic language pair. English words with one spelling and two meanings (bat, crane,
- * seal, pen, know, run, light) are disambiguated by the words around them: the verb, the preposition, the noun. */
+/* lexicon.h - the words of the synthetic language pair. Some English words (bat, crane, seal, pen, know, run, light)
+ * have two meanings; their context, the verb, preposition or noun, decides. */
 #ifndef LEXICON_H
 #define LEXICON_H
 
@@ -20,8 +20,8 @@ typedef struct {
 } verb;
 
 typedef struct {
-    const char *src, *tgt; /* tgt: stem, endings are added */
-    int class;             /* class of its nouns */
+    const char *src, *tgt; /* tgt: the stem, without endings */
+    int class;             /* class of the nouns that it describes */
 } adjective;
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* synthetic.c - the grammar: writes both sides of a sentence from one plan, clause by clause. */
+/* synthetic.c - the grammar: plans a sentence, then writes it in both languages, clause by clause. */
 #include "synthetic.h"
 #include "lexicon.h"
 #include "tasks/memory.h"
@@ -16,21 +16,21 @@ enum { LINE = 1024 };
 static int below(uint64_t *state, int n) { return (int)((splitmix(state) >> 33) * (uint64_t)n >> 31); }
 static bool chance(uint64_t *state, int percent) { return below(state, 100) < percent; }
 
-/* ---- a plan of the sentence ---- */
+/* ---- the plan of a sentence ---- */
 
 typedef struct clause clause;
 typedef struct { /* "these two small cats that sleep" */
     const noun *noun;
     int determiner, plural;
     const adjective *adjective[2];
-    const clause *relative; /* the relative clause's subject is this noun; or NULL */
+    const clause *relative; /* a relative clause with this noun as subject; NULL: none */
     bool pronoun;
 } phrase;
 
 struct clause {
     const verb *verb;
-    phrase subject, object, place;     /* a noun NULL: there is none */
-    const pair *adverb, *where, *join; /* or NULL; join: the conjunction before `second` */
+    phrase subject, object, place;     /* noun NULL: the phrase is missing */
+    const pair *adverb, *where, *join; /* each may be NULL; join: the conjunction before `second` */
     bool perfect, negative;
     const clause *that, *second; /* "says that ..."; "..., because ..." */
 };
@@ -64,7 +64,7 @@ static phrase pick_phrase(uint64_t *rng, int class)
 
 enum { MAIN, SECOND, THAT, RELATIVE };
 
-/* A clause with a role; `topic`: its subject if given (RELATIVE, or a pronoun in SECOND), else NULL. */
+/* Plans a clause with a role. topic: its subject (of RELATIVE, or as a pronoun in SECOND); NULL: drawn. */
 static clause *pick_clause(planning *g, int role, const phrase *topic)
 {
     uint64_t *rng = g->rng;
@@ -102,7 +102,7 @@ static clause *pick_clause(planning *g, int role, const phrase *topic)
 
 typedef struct {
     char text[LINE];
-    const void *means[LINE / 2]; /* [n] for each word the part of the plan that it expresses, or NULL */
+    const void *means[LINE / 2]; /* [n] for each word the part of the plan that it expresses; NULL: none */
     int n;
 } writing;
 
@@ -111,7 +111,7 @@ static void word(writing *line, const char *w, const void *means)
     if (!*w) return;
     if (line->n) strcat(line->text, " ");
     strcat(line->text, w);
-    for (; w; w = strchr(w + 1, ' ')) line->means[line->n++] = means; /* "in front of" are three */
+    for (; w; w = strchr(w + 1, ' ')) line->means[line->n++] = means; /* "in front of" is three words */
 }
 
 static void ending(writing *line, const char *e) { strcat(line->text, e); }
@@ -165,7 +165,7 @@ static void tgt_phrase(writing *line, const phrase *p, int grammatical_case)
         return;
     }
     word(line, determiners[p->determiner][grammatical_case][form], &p->determiner);
-    for (int i = 1; i >= 0; i--) { /* the other way round */
+    for (int i = 1; i >= 0; i--) { /* in reverse order */
         if (!p->adjective[i]) continue;
         word(line, p->adjective[i]->tgt, &p->adjective[i]);
         ending(line, endings[p->determiner][grammatical_case][form]);
@@ -182,7 +182,7 @@ static void tgt_phrase(writing *line, const phrase *p, int grammatical_case)
     }
 }
 
-/* MAIN: verb second; other roles: verb last. */
+/* MAIN: the verb comes second; other roles: last. */
 static void tgt_clause(writing *line, const clause *c, int role)
 {
     int plural = c->subject.plural;
@@ -212,7 +212,7 @@ static void tgt_clause(writing *line, const clause *c, int role)
     }
 }
 
-/* The words of both sides that stand for one thing: "0-0 2-1". The caller frees. */
+/* Pairs the words of both sides that express the same: "0-0 2-1". The caller frees. */
 static char *links_between(const writing *x, const writing *y)
 {
     char *text = need(malloc(16 * LINE)), *end = text;
@@ -228,7 +228,7 @@ static char *links_between(const writing *x, const writing *y)
 typedef struct {
     char **line;
     uint64_t mask;
-} seen; /* open addressing over borrowed lines */
+} seen; /* hash table with open addressing; borrows lines */
 
 static bool first_time(seen *s, char *line)
 {

@@ -9,8 +9,8 @@
 #define SYNTHETIC_H
 #include <stdint.h>
 
-/* Writes n different pairs to src[i], tgt[i] (each line malloc'd separately; the caller frees), and to links[i], unless
- * links is NULL, which words stand for one another: "0-0 2-1", words from 0, source-target. No source line occurs
- * twice. The same seed gives the same pairs. Returns 0, or -1 if the grammar cannot generate that many. */
+/* Generates n different pairs: src[i] and tgt[i] (each line allocated separately; the caller frees), and, unless links
+ * is NULL, links[i], the words that correspond: "0-0 2-1", source-target, from 0. No source line occurs twice. Equal
+ * seeds give equal pairs. Returns 0, or -1 if the grammar cannot generate that many. */
 int synthetic_make(uint64_t seed, int64_t n, char **src, char **tgt, char **links);
 #endif

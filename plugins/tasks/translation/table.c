@@ -1,4 +1,4 @@
-/* table.c - a corpus in one file: a tab between source and target, or JSON lines; splits parts off it. */
+/* table.c - a corpus in one file, with tab-separated columns or JSON lines; splits dev and test off it. */
 #include "corpus.h"
 #include "tasks/split.h"
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 enum { MOST_COLUMNS = 64 };
 
-/* Cuts a line at its tabs; returns the number of columns. */
+/* Splits a line at its tabs. Returns the number of columns. */
 static int cut(char *line, char *column[MOST_COLUMNS])
 {
     int n = 0;
@@ -20,7 +20,7 @@ static int cut(char *line, char *column[MOST_COLUMNS])
 }
 
 enum { NEITHER, SOURCE, TARGET };
-/* The side that a column or a key of this name holds. */
+/* Which side has a column or key of this name? */
 static int side_of(const char *name, const corpus_place *at)
 {
     static const char *const names[] = {"src", "source", "source_text", "input",  "sentence",    "text",
@@ -33,7 +33,7 @@ static int side_of(const char *name, const corpus_place *at)
     return NEITHER;
 }
 
-/* Does the first line name the columns? Then *src and *tgt are their places. */
+/* Does the first line name the columns? Sets *src and *tgt to their indices. */
 static int is_header(char *const *column, int n, const corpus_place *at, int *src, int *tgt)
 {
     int from = -1, to = -1;
@@ -47,7 +47,7 @@ static int is_header(char *const *column, int n, const corpus_place *at, int *sr
     return 1;
 }
 
-/* ---- JSON lines: {"translation": {"en": "a b", "de": "c d"}}, or without the outer object ---- */
+/* ---- JSON lines: {"translation": {"en": "a b", "de": "c d"}}, or only the inner object ---- */
 
 static unsigned json_code(const char *hex)
 {
@@ -55,7 +55,7 @@ static unsigned json_code(const char *hex)
     return strspn(hex, "0123456789abcdefABCDEF") >= 4 && sscanf(hex, "%4x", &code) == 1 ? code : 0;
 }
 
-/* Writes the code point of \uXXXX, *at behind its u, as UTF-8. Returns the end of the text; NULL: no code point. */
+/* Writes the code point of \uXXXX as UTF-8; *at is behind the u. Returns the end of the text; NULL: no code point. */
 static char *json_unicode(char **at, char *to)
 {
     unsigned c = json_code(*at), low;
@@ -96,7 +96,7 @@ static char *json_text(char **at)
     return text;
 }
 
-/* Finds both sides' texts in a line of JSON, which this overwrites. 0, or -1. */
+/* Finds both sides' texts in a line of JSON, which it overwrites. Returns 0, or -1. */
 static int json_pair(char *p, const corpus_place *at, char **src, char **tgt)
 {
     const char *key = NULL;

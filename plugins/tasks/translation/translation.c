@@ -65,7 +65,7 @@ static void close_task(void *self)
     free(t);
 }
 
-/* Generates all pairs at once, so that no source line is in two splits, then distributes them. */
+/* Generates all pairs at once, so that no source line is in two splits, then distributes them over the splits. */
 static int open_synthetic(task *t, const config *c, const ab_env *env, char *err, size_t n_err)
 {
     const int64_t n[AB_SPLITS] = {c->train_pairs, c->dev_pairs, c->test_pairs};
@@ -106,7 +106,7 @@ static int is_file(const char *path)
     return !stat(path, &s) && S_ISREG(s.st_mode);
 }
 
-/* A path of `data`: below the data folder if it has no '/'. */
+/* Writes a path in `data`, in the data folder if it has no '/'. */
 static void table_path(char path[PATH_BYTES], const char *data_dir, const char *data, size_t n)
 {
     if (memchr(data, '/', n))
@@ -115,8 +115,8 @@ static void table_path(char path[PATH_BYTES], const char *data_dir, const char *
         snprintf(path, PATH_BYTES, "%s/%.*s", data_dir, (int)n, data);
 }
 
-/* data = a table FILE, or two files joined by +: all pairs, as training pairs. 1: done; 0: data is neither; -1. A file
- * whose whole name exists is one table, even with a + in its name. */
+/* Reads data = FILE (a table) or FILE+FILE as training pairs. Returns 1, 0 if data is neither, or -1 and err. A file
+ * with a + in its name is one table if it exists. */
 static int read_whole(task *t, const corpus_place *at, char folder[PATH_BYTES], char *err, size_t n_err)
 {
     char path[2][PATH_BYTES];
@@ -138,11 +138,11 @@ static int read_whole(task *t, const corpus_place *at, char folder[PATH_BYTES], 
     if (plus ? corpus_read_files(s, at, path[0], path[1], err, n_err) : corpus_read_table(s, at, path[0], err, n_err))
         return -1;
     snprintf(folder, PATH_BYTES, "%s", path[0]);
-    strrchr(folder, '/')[1] = 0; /* where dev and test are; the '/' stays: "." alone would be in the data folder */
+    strrchr(folder, '/')[1] = 0; /* the folder of dev and test; "." without '/' would be in the data folder */
     return 1;
 }
 
-/* A usual name of the part that has files; NULL: none. */
+/* A usual name of this split that has files; NULL: none. */
 static const char *usual_name(const corpus_place *at, ab_split part)
 {
     static const char *const names[AB_SPLITS][5] = {{"train"}, {"dev", "val", "valid", "validation"}, {"test"}};
@@ -151,7 +151,7 @@ static const char *usual_name(const corpus_place *at, ab_split part)
     return NULL;
 }
 
-/* Called after dev and test are split off, so that these do not change when the training set grows. */
+/* Call it after splitting off dev and test, which then do not change when the training set grows. */
 static int keep_first(split *train, int64_t first_pairs, char *err, size_t n_err)
 {
     if (first_pairs > train->n) {
@@ -163,7 +163,7 @@ static int keep_first(split *train, int64_t first_pairs, char *err, size_t n_err
     return 0;
 }
 
-/* On success err holds a line about the pairs split off for dev and test, or "". */
+/* On success err has a line about the pairs split off for dev and test, or "". */
 static int open_corpus(task *t, const config *c, const corpus_defaults *d, const ab_env *env, char *err, size_t n_err)
 {
     const char *tgt = !is_auto(c->tgt) ? c->tgt : ends_in(c->data, "-fr") ? "fr" : "de";

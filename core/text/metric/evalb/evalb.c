@@ -22,7 +22,7 @@ static bool equal(const evalb_list *pairs, slice a, slice b)
     return false;
 }
 
-/* NP-SBJ=2 is NP. A leaf's tag is never cut: -NONE- and -LRB- are tags. */
+/* Cuts function tags: NP-SBJ=2 becomes NP. Not for leaves' tags, such as -NONE- and -LRB-. */
 static slice without_function(slice label)
 {
     size_t n = 0;
@@ -30,7 +30,7 @@ static slice without_function(slice label)
     return (slice){label.s, n};
 }
 
-/* A bracket's label is deleted if it equals a listed one by eq_label; a leaf's tag only if the texts are equal. */
+/* Does a bracket's label equal a deleted one, also by eq_label? Leaves' tags must equal one exactly. */
 static bool is_deleted(const evalb_params *p, slice label)
 {
     for (size_t i = 0; i < p->delete_label.n; i++) {
@@ -40,14 +40,14 @@ static bool is_deleted(const evalb_params *p, slice label)
     return false;
 }
 
-/* ---- one tree, ready to be compared ---- */
+/* ---- one tree ---- */
 
 typedef evalb_bracket bracket;
 
 typedef struct {
     tree t;
     bool *dropped;  /* [leaves] */
-    size_t *before; /* [leaves + 1]: words that count before a leaf; the last is their number */
+    size_t *before; /* [leaves + 1]: words that count before each leaf; [leaves]: all of them */
     size_t cap_dropped, cap_before, n_words;
     bracket *brackets; /* by start, end, order */
     size_t n, cap;
@@ -110,9 +110,9 @@ static void collect_brackets(side *s, const evalb_params *p)
 
 /* ---- quotation marks ----
  *
- * Parsers take '' for POS and the like, and then one tree drops a word that the other keeps. If the trees' words differ
- * in number, the words that are kept or carry a QUOTE_LABEL are paired from left to right; a dropped QUOTE_LABEL comes
- * back if its partner is a QUOTE_LABEL that is kept. */
+ * Parsers tag '' as POS, for example, so one tree drops a word that the other keeps. If the trees' numbers of words
+ * differ, words that are kept or have a QUOTE_LABEL are paired from left to right. A dropped QUOTE_LABEL is restored if
+ * its partner is a kept QUOTE_LABEL. */
 
 /* The next leaf from i on that is kept or could be a quotation mark. */
 static size_t next_candidate(const side *s, const evalb_params *p, size_t i)
@@ -138,11 +138,11 @@ static void restore_quotes(side *gold, side *test, const evalb_params *p)
 /* ---- crossing brackets ---- */
 
 typedef struct {
-    size_t *level; /* level k at k * n: the largest of 2^k numbers from each place on */
+    size_t *level; /* level[k * n + i]: the largest of 2^k numbers from i on */
     size_t n, cap;
 } maxima;
 
-static void maxima_build(maxima *m) /* from level 0, which is filled in */
+static void maxima_build(maxima *m) /* fills the levels above level 0 */
 {
     for (size_t k = 1; (size_t)1 << k <= m->n; k++) {
         const size_t *below = m->level + (k - 1) * m->n, half = (size_t)1 << (k - 1);
@@ -151,7 +151,7 @@ static void maxima_build(maxima *m) /* from level 0, which is filled in */
     }
 }
 
-/* The largest number in [from, to), from < to. */
+/* Returns the largest number in [from, to). Requires from < to. */
 static size_t maxima_of(const maxima *m, size_t from, size_t to)
 {
     size_t k = 0;
@@ -169,8 +169,8 @@ static void maxima_start(maxima *m, size_t n)
     memset(m->level, 0, n * sizeof *m->level);
 }
 
-/* reach[i]: the furthest end of a gold bracket that starts at i; back[i]: how far before the last word one that ends at
- * i starts. A gold bracket crosses a test one that holds only its start or only its end. */
+/* Counts test brackets that cross a gold bracket, which contains only their start or only their end. reach[i]: the
+ * furthest end of a gold bracket that starts at i. back[i]: n - the earliest start of one that ends at i. */
 static int64_t count_crossing(const side *gold, const side *test, maxima *reach, maxima *back)
 {
     size_t n = gold->n_words;
@@ -194,7 +194,7 @@ static int64_t count_crossing(const side *gold, const side *test, maxima *reach,
 
 /* ---- matching ---- */
 
-/* Matches brackets of one span: each gold bracket takes the first unmatched test bracket with its label. */
+/* Matches brackets with one span: each gold bracket takes the first unmatched test bracket with its label. */
 static int64_t match_group(const evalb_params *p, bracket *gold, size_t n_gold, bracket *test, size_t n_test)
 {
     int64_t matched = 0;
@@ -232,7 +232,7 @@ typedef struct {
     maxima reach, back;
 } workspace;
 
-/* Compares the counted words; fills row->words and row->tags, or reports the first word that differs. */
+/* Compares the counted words and sets row->words and row->tags, or reports the first word that differs. */
 static bool compare_words(const evalb_params *p, const side *gold, const side *test, evalb_row *row)
 {
     size_t i = 0, j = 0;

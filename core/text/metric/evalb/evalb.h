@@ -13,26 +13,26 @@
 typedef struct {
     const char **text;
     size_t n, cap;
-} evalb_list; /* with pairs: text[2 i] and text[2 i + 1] */
+} evalb_list; /* for pairs: text[2 i] and text[2 i + 1] */
 
 typedef struct {
     int64_t max_error;                   /* scoring fails with more error sentences than this; -1: no limit */
     int64_t cutoff;                      /* words of the longest sentence in the second summary */
-    int64_t lines_before, errors_before; /* counts of earlier parts; 0 unless sentences come in parts */
-    bool labeled;                        /* labels must match as well as spans */
+    int64_t lines_before, errors_before; /* lines and errors of earlier parts; 0 unless sentences come in parts */
+    bool labeled;                        /* labels must match, too, not only spans */
     evalb_list delete_label;             /* leaves with these tags and brackets with these labels do not count */
     evalb_list delete_for_length;        /* leaves with these tags do not count towards a sentence's length */
-    evalb_list quote_label;              /* tags that may be quotation marks mistaken for words, or the reverse */
+    evalb_list quote_label;              /* tags of quotation marks, which parsers may confuse with words' tags */
     evalb_list eq_label, eq_word;        /* pairs that count as equal */
-    arena memory;                        /* memory of all text above */
+    arena memory;                        /* owns all texts above */
 } evalb_params;
 
-/* The rules of EVALB's COLLINS.prm: deletes TOP, -NONE- and punctuation, ADVP equals PRT; any number of errors. */
+/* Sets the rules of EVALB's COLLINS.prm: deletes TOP, -NONE- and punctuation; ADVP equals PRT; any number of errors. */
 void evalb_params_default(evalb_params *p);
-/* From an EVALB parameter file: lines NAME VALUE, or # for a comment. Other parameters have EVALB's defaults:
+/* Reads an EVALB parameter file: lines NAME VALUE, or # for a comment. Missing parameters have EVALB's defaults:
  * MAX_ERROR 10, CUTOFF_LEN 40, LABELED 1, empty lists. DEBUG has no effect. */
 int evalb_params_load(evalb_params *p, const char *path, err *e);
-void evalb_params_free(evalb_params *p); /* call it after a failed load, too */
+void evalb_params_free(evalb_params *p); /* call it also after a failed load */
 
 /* ---- scores ---- */
 
@@ -44,8 +44,8 @@ typedef struct {
     int64_t length;     /* gold words, punctuation included */
     int64_t gold_words; /* gold words that count */
     int64_t gold_all;   /* gold brackets, whatever the status */
-    /* The numbers of EVALB's row. 0 for errors and skips, except for unbalanced trees over the right words, which
-     * have the numbers of the tree with the missing brackets added. */
+    /* The numbers in EVALB's row. 0 for errors and skips, except unbalanced trees over the right words: for these,
+     * missing brackets are added first. */
     int64_t matched, gold, test; /* brackets */
     int64_t crossing;            /* test brackets that cross a gold bracket */
     int64_t words, tags;         /* words that count, and those with the right tag */
@@ -54,12 +54,12 @@ typedef struct {
 typedef struct {
     int64_t sentences, errors, skipped, valid;
     double recall, precision, f1;    /* percent, from summed counts of valid sentences; 0 if the denominator is 0 */
-    double strict_recall, strict_f1; /* the gold brackets of errors and skips count as missed */
+    double strict_recall, strict_f1; /* with the gold brackets of errors and skips as missed */
     double complete;                 /* percent of valid sentences in which all brackets match */
     double crossing;                 /* crossing brackets per valid sentence */
-    double no_crossing, two_or_less; /* percent of valid sentences with none, with at most two */
+    double no_crossing, two_or_less; /* percent of valid sentences with no crossing bracket, with at most two */
     double tagging;                  /* percent of words */
-    /* the sums behind these: over valid sentences; gold_all over all sentences */
+    /* the sums behind the figures above, over valid sentences; gold_all over all sentences */
     int64_t matched, gold, test, gold_all, crossings, words, tags;
     int64_t complete_sentences, no_crossing_sentences, two_or_less_sentences;
 } evalb_result;
@@ -77,19 +77,19 @@ typedef struct {
     size_t start, end, order; /* over counted words; order: of the opening brackets */
     bool matched;             /* matched to a bracket of the other tree */
 } evalb_bracket;
-/* Orders brackets by start, then end: below 0, 0 or above 0. */
+/* Compares brackets by start, then end: < 0, 0 or > 0. */
 int evalb_compare_spans(const evalb_bracket *a, const evalb_bracket *b);
 double evalb_percent(int64_t part, int64_t whole); /* 0 if the whole is 0 */
-/* Calls `seen` with the counted brackets of the gold and of the test tree of every valid sentence, sorted by start, end
- * and order; they are valid only during the call. Returns -1 and e if a gold line is not a tree. */
+/* Calls `seen` for every valid sentence with the counted brackets of its gold and its test tree, sorted by start, end
+ * and order. They are valid only during the call. Returns -1 and e if a gold line is not a tree. */
 typedef void evalb_seen(void *self, const evalb_bracket *gold, size_t n_gold, const evalb_bracket *test, size_t n_test);
 int evalb_brackets(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, evalb_seen *seen,
                    void *self, err *e);
-/* stats[n][3]: matched, gold, found per sentence, the rows of AB_SUM_F1. Their F1 is EVALB's or the strict one. */
+/* stats[n][3]: matched, gold and found brackets, the rows of AB_SUM_F1. strict: for strict F1 instead of EVALB's. */
 void evalb_stats(const evalb_row *rows, size_t n, bool strict, double *stats);
-/* EVALB's output format: a row per sentence, and both summaries. EVALB_FIRST is the format before 2006, as in the
- * sample shipped with EVALB: no F-measure, gold words in the rows of errors, and in the last row the number of
- * sentences without crossing brackets instead of the number of crossing brackets. */
+/* EVALB's output: a row per sentence, and both summaries. EVALB_FIRST is its format before 2006, as in the sample
+ * shipped with EVALB: no F-measure; gold words in the rows of errors; the last row has the number of sentences without
+ * crossing brackets instead of the number of crossing brackets. */
 enum evalb_layout { EVALB_CURRENT, EVALB_FIRST };
 void evalb_print_rows(FILE *f, enum evalb_layout layout, const evalb_row *rows, size_t n, const evalb_result *all);
 void evalb_print_summary(FILE *f, enum evalb_layout layout, const evalb_params *p, const evalb_result *all,

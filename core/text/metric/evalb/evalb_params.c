@@ -37,7 +37,7 @@ enum kind { NUMBER, FLAG, ONE, PAIR };
 static const struct {
     const char *name;
     enum kind kind;
-    size_t at; /* offset of the list */
+    size_t at; /* offset of the list in evalb_params */
 } keys[] = {
     {"DEBUG", NUMBER, 0},
     {"MAX_ERROR", NUMBER, 0},
@@ -57,7 +57,7 @@ static int unknown_key(const char *key, err *e)
     return fail(e, "unknown parameter \"%s\"%s", key, suggestion(key, names, LENGTH(keys), ""));
 }
 
-/* One line that is neither blank nor a comment; it is cut up. */
+/* Reads a line that is neither blank nor a comment, and overwrites it. */
 static int read_line(evalb_params *p, char *line, err *e)
 {
     static const char blanks[] = " \t\r\v\f";
