@@ -22,7 +22,7 @@ static const ab_option params[] = {
      "modular: `a b =` with one answer, a o b modulo `modulus`; addition: the digits of `a + b =`, answered digit by "
      "digit"},
     {"operation", AB_CHOICE, AT(operation), ADD, 0, 0, "add|subtract|multiply|divide",
-     "modular: what o is; divide: a times the inverse of b, with b from 1"},
+     "modular: the operation o; divide: a times the inverse of b, with b from 1"},
     {"modulus", AB_INT, AT(modulus), 113, 2, 2000, NULL, "modular: the modulus, a prime for divide [numbers]"},
     {"train_part", AB_REAL, AT(train_part), 0.3, 0.001, 0.999, NULL,
      "modular: share of all pairs that training sees [share]"},
@@ -34,7 +34,7 @@ static const ab_option params[] = {
     {"train_examples", AB_INT, AT(train_examples), 200000, 1, 100000000, NULL,
      "addition: size of the training set [examples]"},
     {"test_examples", AB_INT, AT(test_examples), 2000, 1, 10000000, NULL,
-     "size of the dev set and of the test set; modular: at most a half each of the pairs that training does not see "
+     "size of the dev set and of the test set; modular: each at most half of the pairs that training does not see "
      "[examples]"},
     {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run", "seed of the data; run = the run's own seed"},
     {0}};

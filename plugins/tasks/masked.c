@@ -269,9 +269,9 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
 static const ab_option params[] = {
     {"unit", AB_CHOICE, AT(unit), UNIT_CHAR, 0, 0, "char|word", "a token: a character, or a word between blanks"},
     {"context", AB_INT, AT(context), 64, 2, 65536, NULL, "length of a window [tokens]"},
-    {"mask", AB_REAL, AT(mask), 0.15, 0.001, 1, NULL, "share of a window's tokens that are asked for [part]"},
+    {"mask", AB_REAL, AT(mask), 0.15, 0.001, 1, NULL, "share of a window's tokens that the model must predict [part]"},
     {"dev_part", AB_REAL, AT(dev_part), 0.1, 0.0001, 0.9, NULL,
-     "share of the file, at its end, that is scored, in whole lines [part]"},
+     "share of the file, at its end, used as dev, in whole lines [part]"},
     {"file", AB_TEXT, AT(file), 0, 0, 0, "shakespeare/input.txt",
      "text, in the data folder unless the path begins with / or . [file]"},
     {0}};

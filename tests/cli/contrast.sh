@@ -37,7 +37,7 @@ refused() { # NAME TEXT MESSAGE: a file of this text is refused with this messag
     exits 1 ablate run bad.ini --threads 1 --progress none --db bad.db
     has out "$3"
 }
-refused "two columns" 'a b\ta b\n' "contrast: bad.tsv:1: found 2 columns, expected SOURCE, RIGHT and WRONG"
+refused "two columns" 'a b\ta b\n' "contrast: bad.tsv:1: found 2 columns, expected SOURCE, RIGHT, WRONG"
 refused "five columns" 'a\tb\tc\td\te\n' "bad.tsv:1: found 5 columns"
 refused "no difference" 'a b\ta b\ta c\na b\ta b\ta b\n' "bad.tsv:2: the right and the wrong target are the same"
 refused "a group" 'a b\ta b\ta c\tthis group\n' "bad.tsv:1: found the group 'this group', expected at most 32 letters"

@@ -254,5 +254,5 @@ rm -rf bin alone.so && mkdir bin
 (PATH=$work/bin "$program" check ./alone.c >out 2>err) && wrong "check without a compiler"
 has out './alone.c: no C compiler: found none of cc, gcc, clang, tcc and zig; install one'
 CC=nothing exits 1 ablate check ./alone.c
-has out "no compiler 'nothing', as CC names it"
+has out "found no compiler 'nothing', which CC names"
 finish

@@ -37,7 +37,7 @@ static void check_name(const plugin *p, check_result *r)
                    plugin_kind_name(q->desc.kind), q->desc.name, plugin_is_own(q) ? "a shipped plugin, " : "", q->path);
         return;
     }
-    check_note(r, "no other plugin of its kind has it");
+    check_note(r, "no other plugin of its kind has this name");
 }
 
 static const check checks[] = {

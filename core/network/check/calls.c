@@ -256,7 +256,7 @@ void check_calls(const plugin *p, check_result *r)
     if (r->outcome != CHECK_FAIL) trace_often(&one, &m, true, 2 * SETTLED, r);
     model_before_plugin = NULL;
     model_free(&m);
-    check_note(r, "%d of a model, on as many days", TRACES);
+    check_note(r, "%d calls of a model, each on another day", TRACES);
 }
 
 void check_process(const plugin *p, check_result *r)

@@ -109,7 +109,7 @@ static void describe(int status, bool waited, check_result *r)
     *r = (check_result){.name = own.page->check ? own.page->check : "start", .outcome = CHECK_FAIL, .measured = -1};
     r->late = own.page->code < 0 || waited || by == SIGPROF || by == SIGXCPU;
     if (own.page->code < 0)
-        snprintf(r->message, sizeof r->message, "no process for it: %s", strerror(-own.page->code));
+        snprintf(r->message, sizeof r->message, "cannot start a process for the check: %s", strerror(-own.page->code));
     else if (waited)
         snprintf(r->message, sizeof r->message, "took longer than %d s on the clock in '%s'%s%s", CLOCK, r->name, in,
                  hook);

@@ -102,17 +102,17 @@ static const struct {
     {AB_POS_EMBED, "AB_POS_EMBED", "use x", {.iface.position.embed = move_rows}},
     {AB_POS_ROTATE,
      "AB_POS_ROTATE",
-     "ab_query and ab_key rotate, ab_rotate does for your own projections",
+     "call ab_query and ab_key, which rotate, or ab_rotate on your own projections",
      {.iface.position.rotate = move_rows}},
     {AB_POS_BIAS,
      "AB_POS_BIAS",
-     "ab_scores adds the bias, ab_position does to scores of your own",
+     "call ab_scores, which adds the bias, or ab_position on your own scores",
      {.iface.position.bias = move_bias}},
     {AB_POS_SCORES,
      "AB_POS_SCORES",
-     "ab_scores has them, ab_position adds them to scores of your own",
+     "call ab_scores, which adds them, or ab_position on your own scores",
      {.iface.position.scores = move_scores}},
-    {AB_POS_VALUES, "AB_POS_VALUES", "ab_weighted_sum has them", {.iface.position.values = move_values}},
+    {AB_POS_VALUES, "AB_POS_VALUES", "call ab_weighted_sum, which adds them", {.iface.position.values = move_values}},
 };
 
 /* The attention's output rows with this position (NULL: none) and perturbed parameters; the caller frees. Returns NULL
@@ -153,8 +153,8 @@ void check_positions(const plugin *p, check_result *r)
         for (size_t i = 0; i < n && with; i++) most = check_larger(most, fabs(with[i] - none[i]));
         if (with && !(most > 1e-9))
             check_fail(r,
-                       "%s: .accepts claims %s, but such a position changes no output: the rows of a table would be "
-                       "equal. %s; or leave the claim out",
+                       "%s: .accepts claims %s, but such a position changes no output: runs with and without it would "
+                       "be equal. %s; or leave the claim out",
                        p->desc.name, probes[k].name, probes[k].advice);
         free(with);
         claimed++;
@@ -241,5 +241,5 @@ void check_parameters(const plugin *p, check_result *r)
             try_choices(p, q, r);
         }
     }
-    check_note(r, "%zu, each at the ends of its range", n);
+    check_note(r, "%zu parameters, each at both ends of its range", n);
 }

@@ -350,7 +350,7 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
 /* Checks that a row depends only on its ancestors' keys and values, and that no node reads one time for all rows. */
 static int check_block(const ab_ctx *c, err *e)
 {
-    const char *why = has_op(c, OP_KV_CACHE_APPEND) ? "looks at all keys as one tensor"
+    const char *why = has_op(c, OP_KV_CACHE_APPEND) ? "reads all keys as one tensor"
                       : is_read(c, "parents")       ? "carries sums from step to step"
                       : has_op(c, OP_ATTEND_PROGRAM_STEP) || is_read(c, "one.time")
                           ? "reads positions in self-attention"

@@ -223,7 +223,8 @@ static int check_options(const beam_options *o, err *e)
     if (!(o->length_penalty >= 0)) return fail(e, "length_penalty = %g: expected at least 0", o->length_penalty);
     if (o->max_extra_tokens < 0)
         return fail(e, "max_extra_tokens = %lld: expected at least 0", (long long)o->max_extra_tokens);
-    if (o->batch < 0) return fail(e, "a batch of %lld sentences: expected at least 1, or 0", (long long)o->batch);
+    if (o->batch < 0)
+        return fail(e, "a batch of %lld sentences: expected at least 1, or 0 for the default", (long long)o->batch);
     return 0;
 }
 

@@ -26,7 +26,7 @@ static void check(exporting *x)
 {
     const config *c = &x->m->cfg;
     if (c->d_k != c->d_v) format_refuse_real(x, "d_v", (double)c->d_v, "its values are as wide as its keys");
-    if (c->d_model % c->heads) format_refuse_real(x, "heads", (double)c->heads, "it wants a divisor of d_model");
+    if (c->d_model % c->heads) format_refuse_real(x, "heads", (double)c->heads, "it needs a divisor of d_model");
 }
 
 static int write_config(exporting *x, err *e)

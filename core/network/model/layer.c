@@ -212,8 +212,8 @@ static ab_t call_attention(ab_ctx *c, const char *name, ab_t x, ab_t mem)
     err e = {0};
     if (!is_called_by(k, name))
         return tape_fail(c,
-                         "ab_call_attention: '%s' is not among the attentions that '%s' says it calls; AB_PLUGIN(..., "
-                         ".calls = names), with static const char *const names[] = {\"%s\", NULL}",
+                         "ab_call_attention: '%s' is not in the list .calls of '%s'; expected AB_PLUGIN(..., .calls = "
+                         "names), with static const char *const names[] = {\"%s\", NULL}",
                          name, k->plugin, name);
     if (k->depth == DEEPEST)
         return tape_fail(c, "ab_call_attention: attentions call each other more than %d deep", DEEPEST);

@@ -10,7 +10,7 @@ void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e)
 {
     if (!p) return NULL;
     if (p->described) {
-        fail(e, "%s is opened inside the sandbox only, where --sandbox makes its models", p->path);
+        fail(e, "with --sandbox, %s is opened only inside the sandbox", p->path);
         return NULL;
     }
     void *cfg = arena_alloc(a, p->desc.cfg_size + 16);
@@ -159,7 +159,7 @@ static int change_part(model *m, model_part *part, int role, int64_t layer, err 
                           {AB_NORM, part->cfg.norm, &part->norm, &part->norm_cfg}};
     if (find_all(m, own, all, LENGTH(all), e)) return -1;
     bool embeds = part->position != m->position && part->position->iface.position.embed;
-    return embeds ? fail(e, "position '%s' is added to the embedding, so it cannot be that of some layers only",
+    return embeds ? fail(e, "position '%s' is added to the embedding, so all layers must have it",
                          part->position->desc.name)
                   : 0;
 }

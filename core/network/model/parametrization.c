@@ -32,7 +32,8 @@ static int check_plugins(const model *m, err *e)
     if (same(m->schedule->desc.name, "noam"))
         return refuse("schedule", "noam", "its rate depends on d_model; expected constant, linear, cosine or wsd", e);
     if (c->base_layers && !same(m->block->desc.name, "pre_norm"))
-        return refuse("block", m->block->desc.name, "base_layers is for pre_norm, whose sum grows with the layers", e);
+        return refuse("block", m->block->desc.name,
+                      "base_layers needs pre_norm, whose residual sum grows with the layers", e);
     return 0;
 }
 

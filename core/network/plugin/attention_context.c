@@ -221,8 +221,8 @@ bool attn_scales_queries(ab_ctx *c)
     const attn_context *t = c->attn;
     if (!t->query_factor || t->queried) return true;
     tape_fail(c,
-              "parametrization = mup: with base_d_k attention '%s' cannot take part: only queries of ab_query are "
-              "scaled, and it makes its own",
+              "parametrization = mup: base_d_k does not fit attention '%s': only queries of ab_query are scaled, and "
+              "it makes its own",
               t->plugin);
     return false;
 }

@@ -83,7 +83,7 @@ static bool given(ab_ctx *c, scan *s)
     int64_t most[2] = {1, 1};
     if (!s->in[Q].id || !s->in[K].id || !s->in[V].id || c->error.text[0]) return false;
     if (!attn_is_self(c)) {
-        tape_fail(c, "%s: in cross-attention a query has no place among the keys; self-attention only", s->name);
+        tape_fail(c, "%s: expected self-attention; in cross-attention a query has no position among the keys", s->name);
         return false;
     }
     for (int repeats = 0; repeats < 2; repeats++)

@@ -193,7 +193,8 @@ static ab_t long_conv_step(ab_ctx *c, ab_t rows, ab_t past)
     memcpy(d, tape_at(c, seen)->dim, sizeof d);
     if (taps < d[2])
         return tape_fail(c,
-                         "ab_long_conv: %lld positions to decode, `past` has weights of %lld (ab_kpos says how many)",
+                         "ab_long_conv: decoding %lld positions, found weights for %lld in `past` (expected one for "
+                         "each element of ab_kpos)",
                          (long long)d[2], (long long)taps);
     ab_t distance = t_mul_scalar(c, t_relative_position(c, k->qpos, k->kpos), -1);
     ab_t weights = t_embedding(c, past, t_to_ids(c, t_map(c, distance, AB_RELU))); /* [1,1,T,n] */

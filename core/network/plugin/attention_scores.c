@@ -137,8 +137,8 @@ static ab_t leaf(score_walk *w, int32_t x)
     const node *u = &w->c->v[of];
     for (int i = 0; i < (gathered ? 2 : 4); i++)
         if (u->dim[i] != 1 && u->dim[i] != full[i]) return give_up(w, x, "has another shape than the scores");
-    if (w->n == SCORE_LEAVES) return give_up(w, x, "is one value too many that goes into the scores (4 can)");
-    if (u->type != F32 && u->type != F64) return give_up(w, x, "is not of fp32 or fp64");
+    if (w->n == SCORE_LEAVES) return give_up(w, x, "is a fifth value that enters the scores, expected at most 4");
+    if (u->type != F32 && u->type != F64) return give_up(w, x, "is not fp32 or fp64");
     w->leaf[w->n] = (ab_t){of};
     w->gathered[w->n++] = gathered;
     return score_draft_leaf(&w->draft, u->needs);
@@ -213,8 +213,10 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
     if (w->twin[x]) return (ab_t){w->twin[x]};
     bool some = depends(w, x);
     if (v.op == OP_MASK && some) {
-        if (above != WANTS_HIDDEN) return give_up(w, x, "is followed by what may give masked keys a weight");
-        if (w->masked || !right_mask(w, &v)) return give_up(w, x, "is a second mask, or not this place's");
+        if (above != WANTS_HIDDEN)
+            return give_up(w, x, "is followed by an operation that may give masked keys a weight");
+        if (w->masked || !right_mask(w, &v))
+            return give_up(w, x, "is a second mask, or one with other positions or lengths");
         w->masked = true;
         w->causal = v.a.MASK.causal != 0;
         return emit(w, v.i.MASK.s, WANTS_HIDDEN);
@@ -223,7 +225,8 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
     if (narrow)
         return above == WANTS_HIDDEN && !w->plain && match_narrowed(w, narrow).id
                    ? emit(w, narrow->scores, WANTS_HIDDEN)
-                   : give_up(w, x, "is a window or choice of blocks behind which masked keys may get a weight");
+                   : give_up(w, x,
+                             "is a window or choice of blocks before an operation that may give masked keys a weight");
     const attn_context *t = w->c->attn;
     bool large = of_scores(w, x) && t->batch * t->info.heads > 1; /* cheaper to compute in the kernel than to read */
     if (!some && !(large && op_elementwise(v.op))) {
@@ -263,7 +266,7 @@ static void add_sink(score_walk *w, ab_t sink)
     bool fits = (v->type == F32 || v->type == F64) && w->n < SCORE_LEAVES;
     for (int i = 0; i < 4; i++) fits &= v->dim[i] == 1 || v->dim[i] == most[i];
     if (!fits) {
-        give_up(w, sink.id, "is no number for each query, head or sentence in fp32");
+        give_up(w, sink.id, "is not one fp32 number per query, head or sentence");
         return;
     }
     w->sink = w->n;
@@ -310,7 +313,7 @@ const score_program *attn_program_of(score_walk *w, int32_t p)
 {
     const traced_weights of = attn_weights_at(w->c, p);
     if ((of.kind != WEIGHTS_SOFTMAX || of.sink.id) && !w->c->backend->takes_weights) {
-        w->because = "its weights are not a softmax, the only ones that this device's kernels have";
+        w->because = "its weights are not a softmax, and this device's kernels have no others";
         return NULL;
     }
     w->culprit = p, w->because = "has another shape than [B,H,Tq,Tk]";

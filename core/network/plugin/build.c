@@ -56,7 +56,8 @@ static int compile(const char *source, const char *to, err *e)
     if (status < 0)
         rc = fail(e, "%s: the compiler cannot be started: %s", source, strerror(errno));
     else if (status == NOT_THERE << 8 && own && *own)
-        rc = fail(e, "%s: no compiler '%s', as CC names it; install it, or use a built plugin (.so)", source, own);
+        rc =
+            fail(e, "%s: found no compiler '%s', which CC names; install it, or use a built plugin (.so)", source, own);
     else if (status == NOT_THERE << 8)
         rc = fail(e,
                   "%s: no C compiler: found none of cc, gcc, clang, tcc and zig; install one (apt install gcc; without "

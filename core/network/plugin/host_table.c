@@ -89,7 +89,7 @@ ab_t host_call(ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr_, si
 void host_assign(ab_ctx *c, ab_t to, ab_t value)
 {
     if (c->sums == SUMS_MADE)
-        tape_fail(c, "ab_assign: measure sets no values; update does");
+        tape_fail(c, "ab_assign: called in measure, expected in update");
     else
         t_assign(c, to, value);
 }

@@ -51,7 +51,7 @@ int config_resolve(config *c, err *e)
     if (per_head(c, "d_k", &c->d_k, e) || per_head(c, "d_v", &c->d_v, e)) return -1;
     if (c->average_checkpoints > c->keep_checkpoints)
         return fail(e,
-                    "average_checkpoints: found %lld with keep_checkpoints = %lld, expected at most keep: only kept "
+                    "average_checkpoints: found %lld with keep_checkpoints = %lld, expected at most that: only kept "
                     "checkpoints can be averaged",
                     (long long)c->average_checkpoints, (long long)c->keep_checkpoints);
     bool mup = c->parametrization == PARAMETRIZATION_MUP;

@@ -31,7 +31,7 @@ const ab_option config_params[] = {
     /* plugins */
     TEXT(task, "translation", "task plugin: what is learned and how it is scored"),
     TEXT(attention, "scaled_dot",
-         "attention plugin of all three places: encoder, decoder and cross-attention (section 3.2)"),
+         "attention plugin of all three roles: encoder, decoder and cross-attention (section 3.2)"),
     TEXT(attention_encoder, "same", "attention plugin of the encoder's self-attention; same = the value of attention"),
     TEXT(attention_decoder, "same",
          "attention plugin of the decoder's masked self-attention; same = the value of attention"),
@@ -79,7 +79,8 @@ const ab_option config_params[] = {
     INT(base_d_model, 0, 0, 65536, NULL,
         "d_model at which mup is the standard parametrisation [values]; 0 = not given"),
     INT(base_d_k, 0, 0, 65536, NULL,
-        "d_k at which mup scales scores as usual [values]; 0 = d_k: width adds heads, not wider ones"),
+        "d_k at which mup scales scores as usual [values]; 0 = d_k, for widths that differ only in the number of "
+        "heads"),
     INT(base_layers, 0, 0, 256, NULL,
         "layers at which mup's sublayers have the standard size, for pre_norm: each output is multiplied by "
         "base_layers / layers (Dey et al. 2025, CompleteP, alpha = 1) [layers]; 0 = depths are not scaled"),
@@ -105,12 +106,12 @@ const ab_option config_params[] = {
     REAL(clip_norm, 0, 0, 1e9, "maximum norm of the whole gradient; 0 = no clipping, as in the paper"),
     TEXT(start_from, "",
          "model file (.safetensors), or run (quick/base@1) of the database, that training starts from: parameters of "
-         "the same name and shape take its values; with another vocabulary embeddings stay new. Steps and optimizer "
+         "the same name and shape get its values; with another vocabulary embeddings stay new. Steps and optimizer "
          "begin anew (unless start_step is given); the run's tag start_from says what was taken"),
     INT(start_step, 0, 0, MOST_STEPS, NULL,
-        "goes on from this step of the run start_from, or of its file state-STEP.safetensors, with other settings: "
-        "with its parameters, optimizer's state and place in the data; that run must have kept the state (keep_states) "
-        "[updates]; 0 = values alone"),
+        "continues from this step of the run start_from, or from its file state-STEP.safetensors, with other settings "
+        "but its parameters, optimizer's state and position in the data; that run must have kept the state "
+        "(keep_states) [updates]; 0 = reads parameters only"),
     TEXT(teacher, "",
          "model file (.safetensors), or run (quick/base@1) of the database, whose logits the head sees in training "
          "(head = distillation): a model with the same vocabularies, of any architecture; the run's tag teacher says "
@@ -124,25 +125,25 @@ const ab_option config_params[] = {
     INT(save_every, 1000, 1, MOST_STEPS, NULL, "interval between checkpoints, also written at the end [updates]"),
     INT(keep_checkpoints, 5, 1, 10000, NULL, "number of newest checkpoints to keep [checkpoints]"),
     INT(keep_states, 0, 0, 10000, NULL,
-        "number of newest checkpoints of which the optimizer's state is kept too, so that `ablate replay` and "
-        "start_step can begin there [checkpoints]; 0 = the state that a stopped run resumes from, alone"),
+        "number of newest checkpoints whose optimizer state is kept, so that `ablate replay` and start_step can begin "
+        "there [checkpoints]; 0 = only the state that a stopped run resumes from"),
     INT(average_checkpoints, 1, 1, 10000, NULL,
-        "number of checkpoints averaged for the result [checkpoints], up to the one of `checkpoint`; 1 = no averaging, "
-        "as in Table 3; Table 2 uses the last 5 and 20 (section 6.1)"),
+        "number of checkpoints averaged for the result [checkpoints], ending with the one that `checkpoint` selects; 1 "
+        "= no averaging, as in Table 3; Table 2 uses the last 5 and 20 (section 6.1)"),
     INT(patience, 0, 0, 10000, NULL,
         "stop after this many consecutive evaluations without a better dev perplexity [evaluations]; 0 = never"),
     TEXT(max_time, "0",
-         "budget of a run: training ends after the update at which its updates have taken this long, as if steps had "
-         "been reached (the schedule still follows steps) [90s, 30m, 3h, 1h30m ...]; 0 = none"),
+         "time limit of a run: training ends, as at the last step, after the update with which all updates have taken "
+         "this long (the schedule still follows steps) [90s, 30m, 3h, 1h30m ...]; 0 = none"),
     CHOICE(checkpoint, SELECT_BEST, "last|best",
-           "step whose weights give the result, and where an average ends: of those that eval_every measures the one "
-           "with the best dev perplexity (without dev data the last), or the last"),
+           "step whose weights are the result, and the last of an average: best = the evaluated step with the lowest "
+           "dev perplexity (without dev data the last step); last = the last step"),
     INT(seed, 1, 0, 4294967295.0, NULL, "random seed; set through `seeds` of [experiment], not as a key"),
     /* decoding */
     CHOICE(decode_split, DECODE_TEST, "dev|test|dev+test|none",
            "parts of the data to decode and score; Table 3 uses dev, Table 2 test. Perplexity and token accuracy are "
-           "measured on dev always, and as PPL_test where test is scored. With both, each metric's name ends in the "
-           "part: BLEU_test, BLEU_dev. none: nothing is decoded, as in trials of a search"),
+           "always measured on dev, and as PPL_test if test is scored. With dev+test, metrics are named by the part: "
+           "BLEU_test, BLEU_dev. none = nothing is decoded, as in trials of a search"),
     INT(beam_size, 4, 1, 1000, NULL, "beam size [hypotheses] (section 6.1); 1 = greedy"),
     REAL(length_penalty, 0.6, 0, 10, "length penalty ((5 + length) / 6)^alpha (section 6.1)"),
     INT(max_extra_tokens, 50, 0, 65536, NULL, "maximum output length beyond the input's length [tokens] (section 6.1)"),

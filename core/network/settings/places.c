@@ -165,7 +165,8 @@ static int check_one(const settings *given, const char *key, const place_key *k,
         if (same(given->at[i].key, key) || !place_key_read(given->at[i].key, &other)) continue;
         if (other.place == k->place && same(other.key, k->key) && width(&other) == width(k) && other.from <= k->to &&
             other.to >= k->from)
-            return fail(e, "%s and %s: found two ranges of equal length that meet, expected one of them to be shorter",
+            return fail(e,
+                        "%s and %s: found two ranges of equal length that overlap, expected one of them to be shorter",
                         key, given->at[i].key);
     }
     return 0;

@@ -117,7 +117,7 @@ static train_outcome update(training *t, err *e)
     batch b = {0};
     for (int64_t k = 0; k < c->gradient_accumulation; k++) {
         if (!batcher_next(t->batches, &b)) {
-            fail(e, "the training data have no batch");
+            fail(e, "found no batch in the training data");
             return TRAIN_FAILED;
         }
         if (train_step_gradient(t->s, &b, t->step + 1, e)) return TRAIN_FAILED;

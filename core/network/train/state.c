@@ -391,9 +391,10 @@ int state_trained(training *t, train_result *out, err *e)
         meta_int(&meta, "weights_step", &out->how_step);
         rc = checkpoint_read(path, &t->m->params, NULL, 0, e) || state_write_values(t, out, own, e) ? -1 : 1;
         if (rc == 1)
-            log_line(LOG_INFO, "the model is another run's, which differs in decoding alone: nothing to train");
+            log_line(LOG_INFO,
+                     "uses the model of another run, whose settings differ only in decoding: nothing to train");
     } else if (other.text[0])
-        log_line(LOG_WARN, "trains, for the model of another run does not fit: %s", other.text);
+        log_line(LOG_WARN, "trains, because the model of another run does not fit: %s", other.text);
     if (path) unlink(path);
     meta_free(&meta);
     free(path);

@@ -32,7 +32,8 @@ static int read_line(contrasts *x, const char *path, size_t number, char *line, 
         if (n < FIELDS) field[n] = tab;
     }
     if (n < FIELDS - 1 || n > FIELDS)
-        return fail(e, "%s:%zu: found %zu columns, expected SOURCE, RIGHT and WRONG, between tabs, and perhaps GROUP",
+        return fail(e,
+                    "%s:%zu: found %zu columns, expected SOURCE, RIGHT, WRONG and optionally GROUP, separated by tabs",
                     path, number, n);
     if (same(field[1], field[2])) return fail(e, "%s:%zu: the right and the wrong target are the same", path, number);
     if (n == FIELDS && !is_name(field[3]))
@@ -59,7 +60,7 @@ int contrasts_read(const char *path, contrasts *out, err *e)
     }
     for (size_t i = 0; i < n_lines && !rc; i++)
         if (*out->lines[i]) rc = read_line(out, path, i + 1, out->lines[i], e);
-    if (!rc && !out->n) rc = fail(e, "%s: found no line, expected SOURCE, RIGHT and WRONG, between tabs", path);
+    if (!rc && !out->n) rc = fail(e, "%s: found no line, expected SOURCE, RIGHT and WRONG, separated by tabs", path);
     if (rc) contrasts_free(out);
     return rc;
 }

@@ -96,13 +96,14 @@ static int read_word(reading *r, char *line, err *e)
         if (n < COLUMNS) field[n] = tab;
     }
     if (n != COLUMNS)
-        return fail(e, "%s:%zu: found %zu columns between tabs, expected the %d of CoNLL-U", r->path, r->line, n,
+        return fail(e, "%s:%zu: found %zu columns, expected CoNLL-U's %d, separated by tabs", r->path, r->line, n,
                     COLUMNS);
     if (strpbrk(field[0], "-.")) return 0;
     char *end;
     unsigned long number = strtoul(field[0], &end, 10), head = strtoul(field[HEAD], &end, 10);
     if (number != r->n_words + 1)
-        return fail(e, "%s:%zu: found the word '%.20s', expected %zu", r->path, r->line, field[0], r->n_words + 1);
+        return fail(e, "%s:%zu: found the word number '%.20s', expected %zu", r->path, r->line, field[0],
+                    r->n_words + 1);
     if (!isdigit((unsigned char)*field[HEAD]) || *end)
         return fail(e, "%s:%zu: column 7: found the head '%.20s', expected a word's number or 0", r->path, r->line,
                     field[HEAD]);

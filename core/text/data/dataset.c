@@ -171,7 +171,7 @@ static int gather_line(gathering *g, int64_t i, const char *line, const vocab *v
         return fail(e, "line %lld has %lld tokens, of which %lld are given; expected more", (long long)i + 1,
                     (long long)n, (long long)asked->given);
     if (g->p.n && asked->endless && n != g->p.tgt_longest)
-        return fail(e, "line %lld has %lld tokens, expected %lld as line 1 has, for no end is predicted",
+        return fail(e, "line %lld has %lld tokens, expected %lld as in line 1, because no end is predicted",
                     (long long)i + 1, (long long)n, (long long)g->p.tgt_longest);
     g->src.id = grow(g->src.id, &g->src.cap, (size_t)g->tgt.n, sizeof *g->src.id);
     for (int64_t k = from; k < g->tgt.n; k++) g->src.id[k] = k == from ? VOCAB_BOS : g->tgt.id[k - 1];
@@ -306,7 +306,7 @@ int dataset_renew(pairs *p, const ab_task_plugin *task, void *self, const vocab 
         if (!x.src || !p->in) return gather_free(&g), fail(e, "get_epoch: expected a task whose examples have src");
         bad = gather_labels(&g, p->example[k], &x, v, e);
         if (!bad && g.tgt.n != p->tgt_at[k + 1])
-            bad = fail(e, "example %lld has %lld words, expected %lld as get's", (long long)p->example[k] + 1,
+            bad = fail(e, "example %lld has %lld words, expected %lld as from get", (long long)p->example[k] + 1,
                        (long long)(g.tgt.n - p->tgt_at[k]), (long long)(p->tgt_at[k + 1] - p->tgt_at[k]));
     }
     size_t bytes = (size_t)g.tgt.n * sizeof(int32_t);

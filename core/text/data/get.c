@@ -209,7 +209,7 @@ static int get_locked(const corpus *c, const char *dir, err *e)
     if (!rc) rc = check_lines(c, dir, e);
     if (!rc && has_documents(c) && !kept) rc = file_write(list, documents.s, documents.n, e);
     if (!rc && has_documents(c) && kept)
-        log_line(LOG_WARN, "%s: %s is not written, because trees of an earlier call are here: remove %s/%s to get it",
+        log_line(LOG_WARN, "%s: %s is not written, because trees of an earlier run are there: remove %s/%s to get it",
                  c->name, DOCUMENTS, dir, c->name);
     return rc || publish(c, dir, e) ? -1 : 0;
 }

@@ -57,7 +57,7 @@ static int check_lines(vocab_kind kind, const char *const *lines, int64_t n, err
                  "%sline %lld of the training text has a word of more than %d characters: the vocabulary is trained "
                  "without this line%s",
                  place_of(lines[first_long], at), (long long)first_long + 1, LONGEST_WORD,
-                 n_long > 1 ? " and others of the kind" : "");
+                 n_long > 1 ? " and others like it" : "");
     return any ? 0 : fail(e, "cannot make a vocabulary: found %lld lines, all empty", (long long)n);
 }
 

@@ -42,7 +42,7 @@ static const ab_option params[] = {
     {"levels", AB_INT, AT(levels), ALL, 2, 65536, "all",
      "grey levels after quantisation: value v becomes v levels / (white + 1), rounded down [levels]; all = white + 1"},
     {"max", AB_INT, AT(max), 0, 0, 65535, NULL,
-     "the value of white; 0: 255 for IDX, what its head says for PGM [grey value]"},
+     "the value of white; 0: 255 for IDX, the header's value for PGM [grey value]"},
     {0}};
 
 typedef struct {

@@ -174,7 +174,7 @@ static int read_pgm(images *to, reading *r)
         if (text && read_number(r, "a pixel", 0, PGM_MOST, &value, &at)) return -1;
         if (!text) value = big_endian(r->byte + at, (int)wide);
         if (value > most)
-            return wrong(r, at, "found the value %lld, expected at most %lld, as the file's head says",
+            return wrong(r, at, "found the value %lld, expected at most %lld, as in the file's header",
                          (long long)value, (long long)most);
         if (append(to, r, at, i, value, max)) return -1;
     }

@@ -37,7 +37,7 @@ static const ab_option params[] = {
     {"dev_part", AB_REAL, AT(dev_part), 0.1, 0.0001, 0.9, NULL,
      "share of `file`, at its end, used for validation, in whole lines [part]"},
     {"test_part", AB_REAL, AT(test_part), 0, 0, 0.9, NULL,
-     "share of `file`, at its very end, behind that of dev, kept for the test, in whole lines; 0: none [part]"},
+     "share of `file`, at its end after dev's, kept for the test, in whole lines; 0: none [part]"},
     {"split_seed", AB_INT, AT(split_seed), 1, 0, 4294967295.0, NULL,
      "which documents of a folder are dev's, test's and train's"},
     {0}};

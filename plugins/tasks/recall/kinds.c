@@ -193,7 +193,7 @@ static const char *unfit(const recall_config *c)
     switch (c->kind) {
     case MQAR:
         if (c->length < 4 * c->pairs) return "length >= 4 pairs";
-        return c->vocab / 2 <= c->pairs ? "more than 2 pairs symbols" : NULL;
+        return c->vocab / 2 <= c->pairs ? "vocab >= 2 pairs + 2" : NULL;
     case INDUCTION: return c->length < 4 ? "length >= 4" : c->vocab < 3 ? "vocab >= 3" : NULL;
     case SELECTIVE_COPY: return c->length <= 2 * c->copies ? "length > 2 copies" : c->vocab < 3 ? "vocab >= 3" : NULL;
     case COMPRESSION: return c->length < 3 ? "length >= 3" : c->vocab < 3 ? "vocab >= 3" : NULL;

@@ -75,7 +75,7 @@ int main(void)
     refused("there is no rule for the parameter 'dec", WITH(MUP, PRE, {"position", "learned"}));
     static const char *const own_queries[] = {"grouped_query", "low_rank_value", "differential"};
     for (size_t i = 0; i < LENGTH(own_queries); i++)
-        refused("with base_d_k attention '", WITH(MUP, PRE, {"base_d_k", "4"}, {"attention", own_queries[i]}));
+        refused("base_d_k does not fit attention '", WITH(MUP, PRE, {"base_d_k", "4"}, {"attention", own_queries[i]}));
     refused("base_d_model: found 0 with parametrization = mup", WITH({"parametrization", "mup"}, PRE));
     refused("found with parametrization = standard", WITH({"base_d_model", "32"}, PRE));
 

@@ -89,8 +89,8 @@ static void test_refusals(void)
     CHECK_TEXT(of(CAT("Entity=1)")), ":1: Entity: '1)' closes a mention that is not open");
     CHECK_TEXT(of(CAT("Entity=(1)x")), ":1: Entity: found 'x' outside brackets");
     CHECK_TEXT(of(CAT("Entity=()")), ":1: Entity: expected (ID-..., ID) or (ID-...)");
-    CHECK_TEXT(of("1\tcats\n"), ":1: found 2 columns between tabs, expected the 10 of CoNLL-U");
-    CHECK_TEXT(of(WORD(2, "cats", "NOUN", "_", "0", "_")), ":1: found the word '2', expected 1");
+    CHECK_TEXT(of("1\tcats\n"), ":1: found 2 columns, expected CoNLL-U's 10, separated by tabs");
+    CHECK_TEXT(of(WORD(2, "cats", "NOUN", "_", "0", "_")), ":1: found the word number '2', expected 1");
     CHECK_TEXT(of(WORD(1, "cats", "NOUN", "_", "_", "_")),
                ":1: column 7: found the head '_', expected a word's number or 0");
     coreference x;

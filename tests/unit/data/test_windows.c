@@ -213,7 +213,7 @@ static void test_lines(void)
     err e = {0};
     w.tgt = unequal;
     CHECK_INT(build(&w, &d, &v, &e), -1);
-    CHECK_TEXT(e.text, "train split, line 2 has 2 tokens, expected 3 as line 1 has, for no end is predicted");
+    CHECK_TEXT(e.text, "train split, line 2 has 2 tokens, expected 3 as in line 1, because no end is predicted");
     vocab_free(v);
     e = (err){0};
     w.tgt = lines, w.given = 3;

@@ -111,7 +111,7 @@ static void all_refused(void)
     refused(&cross, 2, 1, "this decoder reads positions in cross-attention");
     refused(&linear, 2, 1, "this decoder carries sums from step to step");
     refused(&shift, 2, 1, "this decoder carries sums from step to step");
-    refused(&additive, 2, 1, "this decoder looks at all keys as one tensor");
+    refused(&additive, 2, 1, "this decoder reads all keys as one tensor");
 }
 
 /* The loss of the head's further tokens, in a model that is sure of its wrong proposals. */

@@ -89,8 +89,8 @@ int main(void)
         "layers.decoder.1.restricted.r: found a parameter that no plugin of these layers has, expected one of a plugin "
         "they use");
     refused("layers.decoder.1.position", "learned",
-            "layer 1 of the decoder: position 'learned' is added to the embedding, so it cannot be that of some layers "
-            "only");
+            "layer 1 of the decoder: position 'learned' is added to the embedding, so all layers must have "
+            "it");
     refused(
         "layers.decoder.0.attention", "aligned",
         "attention 'aligned' does not support the role attention_decoder; set attention_decoder to another attention, "

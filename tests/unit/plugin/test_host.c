@@ -85,7 +85,7 @@ static void test_delta_scan(void)
         attn_context *where;
         int64_t keys, beta[2];
         const char *words;
-    } cases[] = {{&cross, 3, {3, 1}, "ab_delta_scan: in cross-attention a query has no place among the keys"},
+    } cases[] = {{&cross, 3, {3, 1}, "ab_delta_scan: expected self-attention; in cross-attention a query"},
                  {&self, 4, {3, 1}, "delta_scan: keys [2,4,4] do not fit queries [2,3,4]"},
                  {&self, 3, {3, 4}, "delta_scan: beta [2,3,4] do not fit queries [2,3,4]"}};
     for (size_t i = 0; i < LENGTH(cases); i++) {

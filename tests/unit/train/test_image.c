@@ -248,12 +248,12 @@ static void test_refused(void)
     REFUSED_FILE("P5 1 1 70000 a", "byte 7: found 70000 or more, expected the value of white from 1 to 65535");
     REFUSED_FILE("P5 1 1 255#a", "byte 10: expected one blank between the value of white and the pixels");
     REFUSED_FILE("P5 2 2 255 abc", "byte 14: found the end of the file, expected 4 pixels from byte 11 on");
-    REFUSED_FILE("P5 1 1 9 \x0a", "byte 9: found the value 10, expected at most 9, as the file's head says");
+    REFUSED_FILE("P5 1 1 9 \x0a", "byte 9: found the value 10, expected at most 9, as in the file's header");
     REFUSED_FILE("P5 1 1 255 ab", "byte 12: found a single byte, expected P5 of another image or the end of the file");
     REFUSED_FILE("P5 1 1 255 aP5 2 1 255 ab", "byte 15: found 1 rows of 2 pixels, expected 1 of 1 as in");
     REFUSED_FILE("P2 2 1 255 1", "byte 12: found the end of the file, expected 2 pixels from byte 10 on");
     REFUSED_FILE("P2 2 1 255 1  ", "byte 14: found the end of the file, expected a pixel");
-    REFUSED_FILE("P2 2 1 255 1 256", "byte 13: found the value 256, expected at most 255, as the file's head says");
+    REFUSED_FILE("P2 2 1 255 1 256", "byte 13: found the value 256, expected at most 255, as in the file's header");
     REFUSED_FILE("P2 1 1 255 1 2", "byte 13: found the byte 0x32, expected the end of the file: P2 has one image");
     refused("data=@/nothing.idx", "nothing.idx (image.data = ");
     char *path = xprintf("%s/empty", folder);
