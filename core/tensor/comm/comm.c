@@ -1,4 +1,4 @@
-/* comm.c - opens a communicator's module, and functions common to all modules. */
+/* comm.c - opens a communicator's module; functions common to all modules. */
 #include "tensor/comm/comm.h"
 #include "tensor/comm/open_module.h"
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 static const module_file mpi = {
     "ablate_mpi.so", "ABLATE_MPI_MODULE",
     "this build has no MPI module; install MPI's headers (Debian: libopenmpi-dev openmpi-bin) and build again",
-    RTLD_NOW | RTLD_GLOBAL}; /* Open MPI opens parts of its own */
+    RTLD_NOW | RTLD_GLOBAL}; /* Open MPI loads plugins of its own, which need its symbols */
 
 static const comm_module *module_of(const backend *on, err *e)
 {
@@ -37,7 +37,7 @@ static int count_here(comm *c, err *e)
 
 bool comm_place(int *rank, int *size, int *here)
 {
-    /* mpirun of Open MPI, of MPICH and others (hydra), srun; inside a Slurm task mpirun's words come first */
+    /* Set by Open MPI's mpirun; hydra (MPICH and others); srun, tried last: mpirun may run inside a Slurm task. */
     static const char *const all[][3] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
                                          {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
                                          {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"}};

@@ -33,8 +33,8 @@ typedef struct {
     int (*progress)(err *e); /* advances pending sums; cheap, called between kernels */
     /* Waits for all sums. On a device the host continues at once, and later work given to the backend waits. */
     int (*sum_end)(err *e);
-    /* On a device: the host waits too and notices a lost rank, which reading device memory would not. NULL: sum_end
-     * waits. */
+    /* On a device: makes the host wait too, and fails if a rank is lost, which a read of device memory would not
+     * report. NULL: sum_end itself waits. */
     int (*wait)(err *e);
 } comm_module;
 typedef const comm_module *ablate_comm_fn(void);
@@ -49,12 +49,11 @@ typedef struct {
 /* Reads the environment that mpirun, srun or MPICH's mpiexec set for this process: its rank, the number of ranks, and
  * its number among the ranks on its machine. false: started by none of them. */
 bool comm_place(int *rank, int *size, int *here);
-/* FOLDER/meeting: the file through which rank 0 contacts the others, for modules without another way. Whoever starts
- * ranks removes it first. The caller frees. */
+/* FOLDER/meeting: the file through which rank 0 contacts the others in modules that have no other way to connect. The
+ * program that starts ranks removes it first. The caller frees. */
 char *comm_meeting(const char *folder);
 
-/* Joins the ranks of this job, `ranks` in number. NULL and e: the module is missing (and why), or the ranks fail to
- * connect. */
+/* Joins the ranks of this job, `ranks` in number. NULL and e if the module is missing or a rank cannot be reached. */
 const comm *comm_open(const backend *on, const char *folder, int ranks, err *e);
 /* comm_open with a given module */
 const comm *comm_join(const comm_module *m, const backend *on, const char *folder, int ranks, err *e);
@@ -65,6 +64,6 @@ int comm_wait(const comm *c, err *e); /* call before the host reads summed value
 int comm_barrier(const comm *c, err *e);
 /* v[i] = the sum over ranks, in rank order: n doubles of host memory. c may be NULL. */
 int comm_add(const comm *c, double *v, size_t n, err *e);
-/* Checks that all ranks have the same `bytes` at `mine`; else -1 and e: rank 2 has another WHAT than rank 0. */
+/* Checks that all ranks have the same `bytes` at `mine`; else -1 and e: "rank 2 has another WHAT than rank 0". */
 int comm_agree(const comm *c, const void *mine, size_t bytes, const char *what, err *e);
 #endif

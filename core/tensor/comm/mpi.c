@@ -10,15 +10,15 @@
 
 typedef struct {
     char *v;
-    size_t n, width; /* elements; bytes of one */
+    size_t n, width; /* elements; bytes per element */
     dtype type;
-    int tag; /* tag + 1 marks the sums that are sent back */
+    int tag; /* tag + 1 marks the messages that carry finished sums */
     enum { FREE, SCATTER, GATHER, OVER } stage;
     char *parts; /* [size][largest part]: the other ranks' values of this rank's part */
     size_t parts_size;
     MPI_Request *request; /* [2 size] */
 } sum;
-enum { MOST = 256, TAGS = 16384 }; /* pending sums; every MPI allows the tag 2 TAGS + 1 */
+enum { MOST = 256, TAGS = 16384 }; /* most pending sums; 2 TAGS + 1, the largest tag, is one that every MPI allows */
 
 static int me, size, next_tag;
 static sum sums[MOST];
@@ -117,7 +117,7 @@ static int scatter(sum *s, err *e)
 ADD_IN_ORDER(float)
 ADD_IN_ORDER(double)
 
-/* Sends the sum of this rank's part to all and receives theirs. */
+/* Sends the sum of this rank's part to all ranks and receives the sums of their parts. */
 static int gather_parts(sum *s, err *e)
 {
     int bad = 0;

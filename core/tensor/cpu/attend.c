@@ -20,13 +20,13 @@ static attend_item item_of(const attend_args *a, int64_t b, int64_t h)
 }
 static double cost_of(const attend_args *a, int64_t b)
 {
-    enum { SETUP = 16 }; /* cost of reaching a row, in keys */
+    enum { SETUP = 16 }; /* fixed cost of a row, counted in keys */
     attend_item it = item_of(a, b, 0);
     double nq = (double)it.nq, nk = (double)it.nk;
     return nq * (nk + SETUP) + nk * SETUP;
 }
 
-/* Prefetches the next item's rows meanwhile: those of one head lie too far apart for the processor's prefetcher. */
+/* Prefetches the next item's rows: one head's rows lie too far apart for the processor's prefetcher. */
 static void prefetch(const columns *x, int64_t first, int64_t rows, int64_t h, int64_t width, size_t one)
 {
     enum { LINE = 64, MOST_ROWS = 128 };
@@ -75,7 +75,7 @@ static void for_each_item(const attend_args *a, attend_work work)
     }
 }
 
-/* Calls `work` for every unit (chunk of sentences, head). A thread computes a unit in order: sums have one order. */
+/* Calls `work` for every unit (chunk of sentences, head). One thread computes a unit in order: sums have one order. */
 static void for_each_unit(const attend_args *a, attend_work work)
 {
     int64_t chunks = a->score->chunks;
@@ -152,7 +152,7 @@ static void zero_gradient(const view *d, int64_t columns, int64_t used)
     zero_rows(d->data, columns == width_of(d) ? used : 0, rows_of(d), width_of(d), d->type);
 }
 
-/* lse, dy: the inputs that hold them. dv: the gradient of values with a tensor of their own; data NULL: none. */
+/* lse, dy: views of these inputs. dv: the gradient of v if v is a tensor of its own; else data NULL. */
 static int backward(const call *k, attend_args a, const view *lse, const view *dy, const view *dv, err *e)
 {
     dtype type = k->i.ATTEND_BACK.q.type;
@@ -266,7 +266,7 @@ static int check_blocks(const attend_args *a, const score_args *s, err *e)
                 (long long)a->heads, (long long)s->times[0], (long long)n);
 }
 
-/* Opens the program of either pass; close_score ends it. */
+/* Prepares the score program of either pass. The caller calls close_score. */
 static int open_score(const call *k, attend_args *a, score_args *s, const view *counts, err *e)
 {
     *a = args_of(k);

@@ -14,10 +14,10 @@ enum { QUERIES = 32 }; /* queries processed at a time */
 typedef struct {
     void *data;
     int64_t stride;
-} columns; /* head 0's first column in row 0; elements from row to row */
-/* How rows are stored (attend_rows.c). Attention computes with them in f32, or f64 for f64: rows r0 .. r0 + n of head
- * h, `width` columns, are copied to lines `stride` apart, or transposed to [width, padded], zeros behind column n, or
- * come from such lines. */
+} columns; /* data: head 0's first column in row 0; stride: elements from row to row */
+/* Conversions between stored rows and those that attention computes, in f32 (f64 for f64), attend_rows.c. `take` copies
+ * rows r0 .. r0 + n of head h, `width` columns, to lines `stride` apart; `turn` copies them transposed, [width,
+ * padded], with zeros behind column n; `give` copies lines back to rows. */
 typedef struct {
     bool in_place; /* rows have the type of the computation: whole vectors need no copy */
     void (*take)(const columns *x, int64_t r0, int64_t n, int64_t h, int64_t width, void *to, int64_t stride);
@@ -44,17 +44,17 @@ typedef struct { /* additional arguments of a score program (graph/score.h) */
     int64_t chunks;     /* chunks of sentences whose leaf gradients are summed separately */
     struct {
         void *data; /* NULL: not needed */
-        /* numbers per (sentence or chunk, head); from key to key if the leaf has both time axes; per line otherwise */
+        /* size: numbers per (sentence or chunk, head); row: numbers from key to key if the leaf has both time axes;
+         * line: numbers from line to line otherwise */
         int64_t size, row, line;
     } sum[SCORE_LEAVES];
     bool sums; /* at least one is needed */
-    /* tables of vectors by id, of keys (times their scale) and of values: [n][line] and transposed [d][ids], REAL,
-     * zero-padded; NULL: none */
+    /* tables of vectors by id, for keys (times their scale) and values, zero-padded: rows [n][line], turned [d][ids] */
     struct {
         void *rows, *turned;
         int64_t n, d, ids, line; /* ids, line: n and d rounded up to whole vectors of any type */
     } table[2];
-    key_range *window; /* [sentences][times[0]]: the keys visible to each query; NULL: all, or all before it */
+    key_range *window; /* [sentences][times[0]]: keys visible to each query; NULL: all, or all up to it if causal */
 } score_args;
 typedef struct {
     int64_t n_sentences, heads, maps, d_k, d_v; /* maps: softmaxes per head (graph/score.h) */
@@ -93,7 +93,7 @@ static inline int64_t most_runs(const attend_args *a, int64_t nk)
     return f && f->block && nk ? (nk - 1) / f->block + 1 : 0;
 }
 
-/* Bytes of these runs, with two words for each block of keys. */
+/* Bytes of most_runs() runs and of two words per block of keys. */
 static inline size_t runs_bytes(const attend_args *a, int64_t nk)
 {
     return (size_t)most_runs(a, nk) * (sizeof(key_run) + 2 * sizeof(uint32_t));
@@ -110,7 +110,7 @@ static inline int64_t sum_place(const attend_args *a, int k, const attend_item *
     return (s->leaf[k].dim[0] > 1 ? it->sentence : chunk_of(s, it->sentence, a->n_sentences)) * a->heads + it->head;
 }
 
-/* Dropout's number of a row's first key (op.h). */
+/* Index of a row's first key among dropout's elements (op.h). */
 static inline uint64_t first_element(const attend_args *a, int64_t row, int64_t head)
 {
     return (uint64_t)(row * a->heads + head) * ATTEND_KEYS;
@@ -130,8 +130,8 @@ static inline int64_t table_numbers(const attend_args *a)
     return a->score ? 2 * QUERIES * (a->score->table[TABLE_KEYS].ids + a->score->table[TABLE_VALUES].ids) : 0;
 }
 
-/* Does anything but the scale change the scores before the softmax? With a window the scores are scaled as by a
- * program, so that hiding the keys outside gives equal bits. */
+/* Does anything but the scale change the scores before the softmax? A window counts: its scores are scaled by the same
+ * steps as with a program that hides keys, so both give equal bits. */
 static inline bool runs_program(const attend_args *a)
 {
     const score_program *f = a->score ? a->score->program : NULL;
@@ -140,7 +140,7 @@ static inline bool runs_program(const attend_args *a)
 
 /* Does a score's weight depend on that score alone? */
 static inline bool weighs_each(const attend_args *a) { return a->score && a->score->program->weights == WEIGHTS_PLAIN; }
-/* How many of a block's nk keys are processed at a time: all, if weights depend on all scores or there are tables. */
+/* Number of a block's nk keys processed at a time: all if weights depend on all scores, or if there are tables. */
 static inline int64_t keys_at_once(const attend_args *a, int64_t nk)
 {
     enum { PART = 128 };

@@ -4,8 +4,8 @@
 #include "tensor/cpu/vectors.h"
 
 typedef struct {
-    int64_t rows, cap, heads, d_k, d_v, last; /* caches hold cap positions; last: the last new token's */
-    const int32_t *time;                      /* [rows], or one for all: positions of the new tokens */
+    int64_t rows, cap, heads, d_k, d_v, last; /* caches hold cap positions; last: the latest new token's position */
+    const int32_t *time;                      /* positions of the new tokens: [rows], or one for all */
     bool each;                                /* `time` has an entry per row; rows may be ancestors of one another */
     const void *qkv;                          /* [rows, heads (2 d_k + d_v)] */
     void *cache, *y;                          /* [rows, cap, heads (d_k + d_v)], [rows, heads d_v] */

@@ -32,13 +32,13 @@ static source source_of(const columns *x, int64_t first, int64_t rows, int64_t h
 {
     return (source){(const uint16_t *)x->data + first * x->stride + h * width, x->stride, rows, width};
 }
-/* [padded rows, padded width] */
+/* Copies rows, padded with zeros, to [padded rows, padded width]. */
 static void load_plain(const source *x, uint16_t *to)
 {
     for (int64_t r = 0; r < padded(x->rows); r++)
         for (int64_t j = 0; j < x->width; j += SIDE, to += SIDE) _mm512_storeu_si512(to, row_block(x, r, j));
 }
-/* Right factor [rows, width]: pairs are rows. */
+/* Right factor [rows, width]: a pair is two neighbouring rows of one column. */
 static void load_pairs(const source *x, uint16_t *to)
 {
     for (int64_t r = 0; r < x->rows; r += SIDE)
@@ -49,7 +49,7 @@ static void load_pairs(const source *x, uint16_t *to)
                 store_pairs(to + i * SIDE, low, high);
             }
 }
-/* Right factor [width, SIDE], from row r on transposed: pairs are neighbours in a row. */
+/* Right factor [width, SIDE] from row r on, transposed: a pair is two neighbours in a row. */
 static void load_turned(const source *x, uint16_t *to)
 {
     for (int64_t j = 0; j < x->width; j += SIDE)
@@ -60,7 +60,7 @@ static void load_turned(const source *x, uint16_t *to)
             for (int i = 0; i < 16; i++) _mm512_storeu_si512(to + i * SIDE, t[i]);
         }
 }
-/* f32 matrix [n rows, padded width] to bf16 rows, every row times by[row] (NULL: 1). */
+/* Writes an f32 matrix [n rows, padded width] to bf16 rows, each row times by[row] (NULL: 1). */
 static void give(const float *from, const float *by, const columns *x, int64_t first, int64_t n, int64_t h,
                  int64_t width)
 {
@@ -88,19 +88,19 @@ INLINE __m512 exp2_lanes(__mmask16 some, __m512 x)
 }
 static const float log2_e = 1.44269504f, ln_2 = 0.693147181f;
 
-/* The mask of those of sixteen queries from t on that may see key j. */
+/* Mask of the queries t .. t + 15 that may see key j. */
 INLINE __mmask16 seeing(bool causal, int64_t t, int64_t j)
 {
     int64_t ahead = j - t;
     return !causal || ahead <= 0 ? 0xffff : ahead >= 16 ? 0 : (__mmask16)(0xffffu << ahead);
 }
-/* Dropout of sixteen queries: bits[j / 32][query], bit j % 32 = key j is kept. */
+/* Mask of the sixteen queries that keep key j: bits[j / 32][query], bit j % 32. */
 INLINE __mmask16 kept(const uint32_t *bits, int64_t j)
 {
     return _mm512_test_epi32_mask(_mm512_loadu_si512(bits + j / 32 * 16), _mm512_set1_epi32((int)(1u << j % 32)));
 }
 
-/* Packs two keys' numbers as pairs of bf16. */
+/* Packs two keys' numbers as pairs of bf16, a in the lower halves. */
 INLINE __m512i pair(__m512 a, __m512 b)
 {
     __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(a)),
@@ -124,7 +124,7 @@ typedef struct { /* sixteen queries from t on */
     const uint32_t *bits;  /* NULL: no dropout */
 } lanes;
 
-/* s [keys][SIDE]: scores. Writes probabilities as pairs, yet to be multiplied by `by` of each row, and lse. */
+/* s [keys][SIDE]: scores. Writes lse and, as pairs, probabilities yet to be multiplied by their row's `by`. */
 static void softmax_lanes(const lanes *l, const float *s, uint32_t *pairs, float *by, float *lse)
 {
     const __m512 lowest = _mm512_set1_ps(-1e30f);
@@ -152,8 +152,8 @@ static void softmax_lanes(const lanes *l, const float *s, uint32_t *pairs, float
     }
 }
 
-/* Softmax backward: s and g [keys][SIDE] are scores and gradients of probabilities. Writes the probabilities with
- * dropout applied and the gradient of the scores as bf16 [keys][SIDE], the latter as pairs, too. Overwrites s and g. */
+/* Softmax backward: s and g [keys][SIDE] are scores and gradients of probabilities. Writes, as bf16 [keys][SIDE], the
+ * probabilities with dropout applied and the gradient of the scores; the gradient also as pairs. Overwrites s and g. */
 static void softmax_back_lanes(const lanes *l, const float *lse, float *s, float *g, uint16_t *p_out, uint16_t *ds_out,
                                uint32_t *pairs)
 {

@@ -11,7 +11,7 @@ extern const backend cpu_backend;
 
 /* ---- instruction sets: every kernel exists once per set; one set is in use (isa.h) ---- */
 
-/* The sets of x86-64, lowest first: X(NAME, name, set of sets.cmake whose kernels it runs). isa.c has a function
+/* The sets of x86-64, lowest first: X(NAME, name, the set of sets.cmake whose kernels it runs). isa.c has a function
  * name_lacks for each. */
 #define CPU_SETS(X)                                                                                                    \
     X(AVX2, avx2, avx2)                                                                                                \
@@ -47,7 +47,7 @@ typedef struct packed_copy { /* head of each packed copy (product.c), a list fro
 OPS(CPU_DECLARE)
 #define CPU_ENTRY(name, in, out, where, place, attributes, doc) CPU_##where([OP_##name] = cpu_##name, )
 
-/* Whole-vector services (tiled.c). */
+/* Operations on whole flat vectors (tiled.c; backend.h). */
 int cpu_run_tiled(ab_ctx *c, const tiling *t, const run_options *o);
 double cpu_sum_squares(const void *v, int64_t n, dtype type);
 void cpu_accumulate(void *sum, const void *v, int64_t n, dtype type);

@@ -6,7 +6,7 @@
 enum { TILE_VECTORS = 2 };
 
 typedef struct {
-    const void *q, *k, *v, *beta, *decay, *dy; /* beta, decay: or NULL */
+    const void *q, *k, *v, *beta, *decay, *dy; /* beta and decay may be NULL */
     void *y, *w, *states;                      /* states [heads, chunks, d_k, d_v]: at the beginning of each chunk */
     void *dq, *dk, *dv, *dbeta, *ddecay;
     int64_t heads, time, d_k, d_v; /* heads: heads times sentences */
@@ -14,7 +14,7 @@ typedef struct {
     int64_t C, K, V;               /* chunk, d_k and d_v in whole vectors */
     bool backwards;
 } delta_job;
-typedef struct { /* DPLR_SCAN: d.decay has d_k numbers a position, d.w is u */
+typedef struct { /* DPLR_SCAN: d.decay has d_k numbers per position, d.w is u */
     delta_job d;
     const void *a, *b;
     void *da, *db;

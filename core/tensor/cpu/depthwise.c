@@ -1,5 +1,5 @@
-/* depthwise.c - DEPTHWISE_CONV, a short convolution of each column along each sentence, and NEIGHBOURS, the rows that a
- * convolution of all columns multiplies. */
+/* depthwise.c - DEPTHWISE_CONV, a short convolution of each column along each sentence, and NEIGHBOURS, which writes
+ * the rows that a convolution of all columns multiplies by its weights. */
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"
 

@@ -20,10 +20,10 @@ dropout dropout_of(const call *k, double p, int64_t place)
 
 enum { COUNTERS = 8, DECISIONS = 8 * COUNTERS }; /* processed at a time */
 
-/* decide: byte i has the eight decisions of counter i of eight.
+/* decide returns the decisions of eight counters: byte i has the eight of counter i.
  *
- * In vectors a lane of 64 bits holds one counter's word in its lower half; the upper half may hold anything, for
- * products of 32 bits do not look at it. ROUNDS computes c0 .. c3 from c0 (counters) by Philox's rounds. */
+ * In vectors, a lane of 64 bits holds one counter's word in its lower half. The upper half may hold anything:
+ * multiplications of 32 bits do not read it. ROUNDS computes c0 .. c3 from c0 (counters) by Philox's rounds. */
 #define ROUNDS(V, ALL, MULTIPLY, RIGHT, XOR)                                                                           \
     V c1 = RIGHT(c0, 32), c2 = ALL(d->place), c3 = ALL(d->step);                                                       \
     UNROLL(7) for (int i = 0; i < PHILOX_ROUNDS; i++)                                                                  \
@@ -50,7 +50,7 @@ static inline uint64_t decide(const dropout *d, const uint64_t counter[COUNTERS]
 }
 #elif WIDTH == 32
 #define XOR_256(a, b, c) _mm256_xor_si256(_mm256_xor_si256(a, b), c)
-/* Computes the words of four counters (first and third, second and fourth) and returns the decisions in order. */
+/* Computes the words of four counters and returns the decisions in order. `even`: counters 0 and 2; `odd`: 1 and 3. */
 static inline uint32_t decide_four(const dropout *d, __m256i c0)
 {
     ROUNDS(__m256i, _mm256_set1_epi64x, _mm256_mul_epu32, _mm256_srli_epi64, XOR_256)
@@ -115,14 +115,14 @@ void dropout_bits(const dropout *d, uint64_t first, uint64_t stride, int rows, i
     enum { KEYS = 256, MOST = DROPOUT_ROWS * (KEYS + 14) / 8 };
     uint64_t counter[MOST + COUNTERS];
     unsigned char kept[MOST + COUNTERS + 8];
-    int64_t skipped = first % 8 || stride % 8 ? 7 : 0; /* the most decisions before a row's first */
+    int64_t skipped = first % 8 || stride % 8 ? 7 : 0; /* most decisions before a row's first element */
     for (int64_t j = 0; j < n; j += KEYS) {
         int64_t some = n - j < KEYS ? n - j : KEYS, per_row = (some + 7 + skipped) / 8, all = 0;
         for (int r = 0; r < rows; r++) {
             uint64_t block = (first + (uint64_t)r * stride + (uint64_t)j) / 8;
             for (int64_t c = 0; c < per_row; c++) counter[all++] = block + (uint64_t)c;
         }
-        for (int64_t i = 0; i < COUNTERS - 1; i++) counter[all + i] = 0; /* fill the last group of eight counters */
+        for (int64_t i = 0; i < COUNTERS - 1; i++) counter[all + i] = 0; /* pad to a multiple of eight counters */
         for (int64_t i = 0; i < all; i += COUNTERS) {
             uint64_t eight = decide(d, counter + i);
             memcpy(kept + i, &eight, sizeof eight);
@@ -136,7 +136,7 @@ void dropout_bits(const dropout *d, uint64_t first, uint64_t stride, int rows, i
     }
 }
 
-/* Sixteen decisions as 0 or 1. */
+/* Writes sixteen decisions as 0 or 1. */
 static inline void spread(uint32_t bits, float *keep)
 {
     enum { ROOM = 16 };

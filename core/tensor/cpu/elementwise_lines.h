@@ -139,7 +139,7 @@ MAP_LINE(back_ERF, 3, (d * (REAL)1.1283791670955126 * FN(exp)(-u * u))) /* 2 / s
 /* s (1 + u (1 - s)), s = sigmoid(u) = v / u; near 0, where that quotient has no digits, s = 0.5 */
 MAP_LINE(back_SILU, 3, (d * (u < (REAL)-1e-30 || u > (REAL)1e-30 ? v / u : (REAL)0.5) * (1 + (u - v))))
 
-/* Computes NEAR; where |u| is above FN(most) or u is NaN, libm's function instead. */
+/* Computes NEAR, but libm's function EXACT where |u| is above FN(most) or u is NaN. */
 #define FAR_LINE(NAME, NEAR, N_IN, EXACT)                                                                              \
     static void TYPED(NAME)(const elementwise *w, void *y_, const void *const x[3], int64_t n)                         \
     {                                                                                                                  \
@@ -150,7 +150,7 @@ MAP_LINE(back_SILU, 3, (d * (u < (REAL)-1e-30 || u > (REAL)1e-30 ? v / u : (REAL
             for (int k = 1; k < N_IN; k++) in[k] = (const REAL *)x[k] + i;                                             \
             int far = 0;                                                                                               \
             for (int64_t j = 0; j < m; j++) far |= !(FN(size)(in[0][j]) <= FN(most));                                  \
-            if (far) { /* y may be x */                                                                                \
+            if (far) { /* keep the inputs: y may overwrite x */                                                        \
                 memcpy(kept[0], in[0], (size_t)m * sizeof(REAL));                                                      \
                 if (N_IN > 1) memcpy(kept[1], in[2], (size_t)m * sizeof(REAL));                                        \
             }                                                                                                          \

@@ -17,7 +17,7 @@ enum { WORTH_THREADS = 16384 };
 
 /* At least `bytes` of the calling thread's own memory, 64-byte aligned, valid until its next call. */
 void *scratch(size_t bytes);
-/* Splits scratch memory into arrays aligned to cache lines; each takes up to LINE bytes more than its numbers. */
+/* Splits scratch memory into arrays aligned to cache lines; alignment costs up to LINE bytes for each. */
 enum { LINE = 64 };
 static inline void *cut(char **at, int64_t n, size_t size)
 {

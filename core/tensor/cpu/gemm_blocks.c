@@ -8,7 +8,7 @@ _Static_assert((int)L == (int)lanes_f32, "squares of whole vectors");
 
 /* ---- packing ---- */
 
-/* Rows k0 .. k0 + kc of columns j .. j + cols of w, as floats [kc][NR]. */
+/* Packs rows k0 .. k0 + kc, columns j .. j + cols of w as floats [kc][NR]. */
 static void panel_of_floats(int64_t k0, int64_t kc, int64_t j, int64_t cols, const float *w, int64_t ld,
                             bool transposed, float *to)
 {
@@ -30,7 +30,7 @@ static void panel_of_floats(int64_t k0, int64_t kc, int64_t j, int64_t cols, con
         }
 }
 
-/* Columns from j on of all of w, as one panel of words. */
+/* Packs columns from j on, all rows of w, as one panel of words. */
 static void pack_panel(gemm_way way, int64_t k, int64_t n, int64_t j, const float *w, bool transposed, float *to)
 {
     enum { SOME = 64 }; /* rows of w at a time */
@@ -83,7 +83,7 @@ typedef struct { /* a block of y */
 typedef struct {  /* a thread's working memory */
     float *strip; /* copies of rows of x whose addresses collide in the cache, [MR][KC] */
     float *right; /* columns of w that are packed for this call only */
-    float *left;  /* bf16 rows as words, and rows as in strip before packed columns, [MC][KC] */
+    float *left;  /* [MC][KC] words of x: bf16 rows, and colliding rows if columns are packed */
     float *sums;  /* [MC][NC]: sums for bf16 rows, or for floats that only a reader gets; NULL: sums go to y */
 } rooms;
 
@@ -127,7 +127,7 @@ static const float *left_words(const gemm *g, int64_t i0, int64_t i1, int64_t p,
     return room;
 }
 
-/* Writes the initial values of a block's chains to c, if they are more than a bias. */
+/* Writes the initial values of a block's chains to c, if g->add: y and a bias. */
 static void start_sums(const gemm *g, area b, float *c, int64_t c_row)
 {
     for (int64_t i = b.i0; i < b.i1; i++) {
@@ -138,13 +138,13 @@ static void start_sums(const gemm *g, area b, float *c, int64_t c_row)
     }
 }
 
-/* KC words of all chains of a block. */
+/* The products of a block over KC words of each chain. */
 typedef struct {
     const gemm *g;
     area b;
     const float *a; /* words of x */
     int64_t a_row, p, kc;
-    const float *panels, *then; /* packed columns of w from j0 on; the packed columns read next, or NULL */
+    const float *panels, *then; /* packed columns of w from j0 on; packed columns that are read next, or NULL */
     float *c;
     int64_t c_row, strips; /* strips differ by at most one row; the last one is not shorter than the others */
 } piece;
@@ -201,9 +201,9 @@ static void one_tile(const piece *w, const strip *x, int64_t j, int64_t side, co
     tile(tile_of(g->way), (int)(x->to - x->from), (int)side, w->b.j1 - j, &t);
 }
 
-/* A strip takes all panels before the next one. The panels were packed just now and are in the second-level cache;
- * words of the next strip are fetched: each tile fetches a share, in one run if the strip's rows are no longer than kc,
- * else by rows. */
+/* Multiplies the first strip by all panels, then the next strip. The panels were packed just now and are in the
+ * second-level cache; the words of the next strip are prefetched. Each tile prefetches a share: consecutive memory if
+ * the strip's rows are no longer than kc, else row by row. */
 static void by_strips(const piece *w, float *room)
 {
     for (int64_t s = 0; s < w->strips; s++) {
@@ -213,7 +213,7 @@ static void by_strips(const piece *w, float *room)
         for (int64_t j = w->b.j0, side; j < w->b.j1; j += side * NR, tiles++) {
             bool by_rows = w->a_row > w->kc;
             int64_t step = by_rows ? 1 : 8,
-                    run = by_rows ? w->a_row : step * w->kc; /* half a line a step: memory keeps pace */
+                    run = by_rows ? w->a_row : step * w->kc; /* half a cache line a step: memory keeps up */
             bool within = tiles * run < next * w->a_row;
             side = panels_at_once(x.to - x.from, w->b.j1 - j);
             one_tile(w, &x, j, side, within ? w->a + x.to * w->a_row + tiles * run : x.a, within ? step : 0);
@@ -221,7 +221,7 @@ static void by_strips(const piece *w, float *room)
     }
 }
 
-/* All strips multiply by one panel, then by the next. Each strip prefetches a share of the next panel meanwhile. */
+/* Multiplies all strips by one panel, then by the next. Each strip prefetches a share of the next panel. */
 static void by_panels(const piece *w)
 {
     int64_t words = words_of(w->g->way, w->g->k), step = smaller(16, divide_up(NR, w->strips));
@@ -237,7 +237,7 @@ static void by_panels(const piece *w)
     }
 }
 
-/* A block of at most MC rows and NC columns; panels: packed columns of w from j0 on; then: the next panels to read. */
+/* Computes a block of at most MC x NC. panels: packed columns of w from j0 on; then: panels to read next, or NULL. */
 static void block(const gemm *g, area b, const float *panels, const float *then, const rooms *r)
 {
     int64_t words = words_of(g->way, g->k);
@@ -259,7 +259,7 @@ static void block(const gemm *g, area b, const float *panels, const float *then,
     }
 }
 
-/* One thread's part. */
+/* Computes one thread's part of y. */
 static void multiply(const gemm *g, area b)
 {
     int64_t words = words_of(g->way, g->k), nc = g->packed ? NC : NC / 2, blocks = divide_up(b.i1 - b.i0, MC);
@@ -284,7 +284,7 @@ static void multiply(const gemm *g, area b)
 
 void gemm_rows(const gemm *g)
 {
-    enum { MANY = 64 }; /* rows for each thread */
+    enum { MANY = 64 }; /* threads divide the rows if each gets this many */
     if (g->way == WAY_TILES) {
         tiles_rows(g);
         return;
@@ -298,7 +298,7 @@ void gemm_rows(const gemm *g)
         int64_t me = omp_get_thread_num(), all = omp_get_num_threads(), panels = divide_up(g->n, NR);
         if (g->packed && g->m >= MANY * all)
             multiply(g, (area){g->m * me / all, g->m * (me + 1) / all, 0, g->n});
-        else /* columns: each thread packs its own */
+        else /* threads divide the columns: each packs its own */
             multiply(g, (area){0, g->m, panels * me / all * NR, smaller(panels * (me + 1) / all * NR, g->n)});
     }
 }

@@ -1,29 +1,28 @@
 /* gemm_int8.c - rows and weights as int8 for products in decoding: scales, rounding, packing. gemm_blocks.c multiplies.
  *
- * x is near q max|x| / 127 with q a whole number of -127 .. 127, for a row of x and a column of w alike (symmetric, so
- * that 0 stays 0).
+ * x is replaced by q max|x| / 127, q a whole number in -127 .. 127. The maximum is over a row of x, or over a column of
+ * w. The range is symmetric, so 0 stays 0.
  * Rows are rounded for each product, weights once. Rounding is to nearest, halves away from 0, by operations that are
- * exact or rounded the same way in every set.
- */
+ * exact or rounded the same way in every set. */
 #include "tensor/cpu/gemm_words.h"
 #include <stdlib.h>
 
 gemm_way gemm_int8_way(void) { return cpu_has_vnni() ? WAY_BYTES : WAY_SHORTS; }
 
 enum { INFINITE = 0x7f800000 };
-/* as bits, which are ordered like the numbers */
+/* compared as bits, which have the same order as the numbers */
 INLINE int32_t magnitude(float x) { return (int32_t)(float_bits(x) & 0x7fffffff); }
 INLINE int32_t whole(float x, float twice_127_over_max)
 {
     int32_t twice = (int32_t)(x * twice_127_over_max);
     return (twice + (twice > 0) - (twice < 0)) / 2;
 }
-/* From the bits of the largest magnitude: the scale (NaN if a number was NaN), and its inverse in `by`. */
+/* The scale, max / 127, from the bits of max, the largest magnitude (NaN if a number was NaN). by: 254 / max. */
 INLINE float scale_of(int32_t most, float *by)
 {
     float max = float_of_bits((uint32_t)most);
     *by = most > 0 && most < INFINITE ? 254 / max : 0;
-    if (*by > 3e38f) *by = 0; /* the row is so small that it counts as 0 */
+    if (*by > 3e38f) *by = 0; /* the row is so small that it is rounded to 0 */
     return most < INFINITE ? max / 127 : __builtin_nanf("");
 }
 
@@ -37,7 +36,7 @@ static void round_row(gemm_way way, const float *x, int64_t k, float *words, flo
     int16_t *shorts = (int16_t *)words; /* q, two per word */
     for (int64_t i = 0; i < k; i++) most = magnitude(x[i]) > most ? magnitude(x[i]) : most;
     *scale = scale_of(most, &by);
-    words[words_of(way, k) - 1] = 0; /* numbers behind the last one are 0 or meet a 0 */
+    words[words_of(way, k) - 1] = 0; /* numbers behind the row's last are 0, or multiplied by a weight 0 */
     if (by == 0)
         memset(words, way == WAY_BYTES ? 128 : 0, (size_t)words_of(way, k) * sizeof *words);
     else if (way == WAY_BYTES)

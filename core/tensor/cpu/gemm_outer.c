@@ -6,7 +6,7 @@
 enum { WIDE = 1024 / NR * NR, TALL = 224 / MR * MR, DEEP = 192 };
 enum { PAD = 16 }; /* floats behind a packed panel */
 
-/* The first n < L numbers, zeros behind. */
+/* Loads the first n < L numbers, then zeros. */
 INLINE vh halves_of(const bf16 *from, int n)
 {
 #if VEC == 64
@@ -18,8 +18,8 @@ INLINE vh halves_of(const bf16 *from, int n)
 #endif
 }
 
-/* Vector of words i (a pair of rows for pairs; one row in the order of pairs when widened) from column c on. Does not
- * read behind column `end` of the row. */
+/* Vector of columns c .. of word i: a pair of rows for WAY_PAIRS; one row if widened, odd rows before even ones. Does
+ * not read behind column `end` of the row. */
 INLINE vf words_at(gemm_way way, const void *x, int64_t ld, int64_t rows, int64_t i, int64_t c, int64_t end)
 {
     int here = (int)smaller(L, end - c);
@@ -42,8 +42,8 @@ INLINE vf words_at(gemm_way way, const void *x, int64_t ld, int64_t rows, int64_
     return (vf)(i % 2 ? low << 16 : high);
 }
 
-/* Columns c0 .. c1 of x [rows,ld] as panels [words][width]. Writes whole vectors: the next word overwrites the excess
- * of the one before, PAD holds the last one's. */
+/* Packs columns c0 .. c1 of x [rows,ld] as panels [words][width]. Writes whole vectors: each word overwrites what the
+ * word before wrote beyond its width, and PAD has room for what the last one writes. */
 INLINE void pack(gemm_way way, const void *x, int64_t ld, int64_t rows, int64_t c0, int64_t c1, const int width,
                  float *to)
 {
@@ -87,7 +87,7 @@ static ahead look_ahead(const void *from, int64_t one, int64_t ld, int64_t rows,
     if (a.bytes == a.row) a.bytes *= rows, a.rows = rows > 0;
     return a;
 }
-/* Fetches at most `step` bytes per step of the tile. */
+/* Lets the tile prefetch at most `step` bytes per step. False if nothing is left. */
 static bool fetch_some(ahead *a, int64_t step, tile_job *t)
 {
     if (a->rows <= 0) return false;
@@ -98,7 +98,7 @@ static bool fetch_some(ahead *a, int64_t step, tile_job *t)
     return true;
 }
 
-/* Columns i0 .. i1 of packed x by columns j0 .. j1 of packed y, over `words` words, from row r on. */
+/* Multiplies columns i0 .. i1 of packed x with columns j0 .. j1 of packed y, over `words` words, from row r on. */
 static void multiply(const product *p, int64_t words, int64_t r, int64_t i0, int64_t i1, int64_t j0, int64_t j1,
                      const float *left, const float *right, ahead next[2], int64_t step)
 {
@@ -123,7 +123,7 @@ static void multiply(const product *p, int64_t words, int64_t r, int64_t i0, int
         }
 }
 
-/* Rows k0 .. k1 and columns n0 .. n1 of c. */
+/* Computes rows k0 .. k1 and columns n0 .. n1 of c. */
 static void part(const product *p, int64_t k0, int64_t k1, int64_t n0, int64_t n1)
 {
     int64_t one = p->way == WAY_F32 ? sizeof(float) : sizeof(bf16),
@@ -161,7 +161,7 @@ void gemm_outer(gemm_way way, int64_t m, int64_t k, int64_t n, const void *x, co
     {
         int64_t me = omp_get_thread_num(), all = omp_get_num_threads(), panels = divide_up(n, NR),
                 strips = divide_up(k, MR);
-        if (n >= k) /* threads divide the wider side, which is then packed once */
+        if (n >= k) /* threads divide the longer side of c; each packs the whole shorter one */
             part(&p, 0, k, panels * me / all * NR, smaller(panels * (me + 1) / all * NR, n));
         else
             part(&p, strips * me / all * MR, smaller(strips * (me + 1) / all * MR, k), 0, n);

@@ -3,7 +3,7 @@
 #define ABLATE_CPU_GEMM_TILE_H
 #include "tensor/cpu/gemm_words.h"
 
-/* Passed as the number of panels, with MR rows only: the first L columns of one panel. */
+/* In place of a number of panels, with MR rows only: the first L columns of one panel. */
 enum { HALF_PANEL = 0 };
 /* Multiplies rows with `panels` panels: gemm_kernels.c; pairs of bf16: gemm_pairs.c, for sets that multiply bf16. */
 typedef void (*tile_fn)(int rows, int panels, const tile_job *t);
@@ -12,7 +12,7 @@ void tile_shorts(int rows, int panels, const tile_job *t);
 void tile_bytes(int rows, int panels, const tile_job *t);
 tile_fn tile_of(gemm_way way);
 
-/* A panel with fewer than NR columns: sums go to a buffer instead of c. */
+/* Multiplies by a panel with fewer than NR columns: sums go to a buffer, and its valid columns are copied to c. */
 static __attribute__((unused)) void tile_at_edge(tile_fn f, int rows, int cols, const tile_job *t)
 {
     float c[MR * NR] __attribute__((aligned(64))) = {0};
@@ -34,7 +34,7 @@ static __attribute__((unused)) void tile_at_edge(tile_fn f, int rows, int cols, 
             memcpy(t->c + r * t->c_row, c + r * NR, (size_t)cols * sizeof *c);
 }
 
-/* rows times `panels` panels, or times the last `cols` < NR columns. */
+/* Multiplies rows with `panels` panels, or with the last panel if fewer than NR columns (`cols`) are left. */
 static __attribute__((unused)) void tile(tile_fn f, int rows, int panels, int64_t cols, const tile_job *t)
 {
     if (cols >= NR)

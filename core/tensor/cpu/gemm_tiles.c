@@ -1,8 +1,7 @@
 /* gemm_tiles.c - y = x w for bf16 rows with AMX tiles.
  *
- * A block of y, 32 by 32, stays in four tiles while k passes by: one chain for each element whatever the rows. w is
- * packed into panels of 32 columns, for each 32 of k two tiles that hold pairs (w[2i][j], w[2i+1][j]).
- */
+ * A block of y, 32 by 32, stays in four tiles during the loop over k: an element is one chain, whatever the number of
+ * rows. w is packed into panels of 32 columns; for each 32 of k, two tiles hold pairs (w[2i][j], w[2i+1][j]). */
 #include "base/vmath.h"
 #include "tensor/cpu/gemm.h"
 #include "tensor/cpu/tiles.h"
@@ -13,7 +12,7 @@ enum { AT_ONCE = 512 }; /* columns of w packed at a time */
 
 size_t tiles_packed_size(int64_t k, int64_t n) { return (size_t)(padded(k) * padded(n)) * sizeof(uint16_t); }
 
-/* Columns j .. j + 31. */
+/* Packs columns j .. j + 31 of w. */
 static void pack_panel(int64_t k, int64_t n, int64_t j, const float *w, bool transposed, uint16_t *to)
 {
     int64_t cols = n - j < SIDE ? n - j : SIDE;
@@ -30,7 +29,7 @@ void tiles_pack(int64_t k, int64_t n, const float *w, bool transposed, uint16_t 
     for (int64_t j = 0; j < n; j += SIDE) pack_panel(k, n, j, w, transposed, to + j * padded(k));
 }
 
-/* One block of y, of which `rows` by `cols` exist. */
+/* Computes one block of y, of which `rows` by `cols` elements exist. */
 static void block(const gemm *g, const uint16_t *x, int64_t x_row, const uint16_t *panel, int64_t i, int64_t j)
 {
     float sums[SIDE * SIDE] __attribute__((aligned(64)));
@@ -53,7 +52,7 @@ static void block(const gemm *g, const uint16_t *x, int64_t x_row, const uint16_
         }
 }
 
-/* Rows i0 .. i1 and columns j0 .. j1, whole blocks but for the last. */
+/* Computes rows i0 .. i1 and columns j0 .. j1 of y; these are multiples of 32, except at the ends of y. */
 static void part(const gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
 {
     int64_t deep = padded(g->k);

@@ -53,11 +53,11 @@ typedef struct {
     int64_t start_row;
     float *c; /* the sums */
     int64_t c_row;
-    const float *next; /* fetched for writing: c itself, or where the next tile's sums start */
+    const float *next; /* prefetched for writing: c itself, or where the next tile's sums start */
     uint16_t *y16;     /* the sums rounded to bf16 go here instead of c; NULL: to c */
     int64_t y16_row;
     bool relu;
-    const float *row_scale, *col_scale, *bias; /* for integers, applied at the end of the chains; bias or NULL */
+    const float *row_scale, *col_scale, *bias; /* for int8, applied at the end of the chains; bias may be NULL */
     const char *fetch; /* prefetched into the second-level cache, one line per word, in steps of fetch_step bytes */
     int64_t fetch_step;
 } tile_job;

@@ -112,7 +112,7 @@ COPY_LINE(16)
 COPY_LINE(32)
 COPY_LINE(64)
 
-/* Copies lines of far elements but adjacent beginnings, by blocks, so that each cache line is read once. */
+/* Copies lines of far-apart elements, whose beginnings are adjacent, in blocks: reads each cache line once. */
 #define COPY_PLANE(bits)                                                                                               \
     static void plane_##bits(char *to, const char *from, int64_t lines, int64_t n, int64_t line_step, int64_t step)    \
     {                                                                                                                  \
@@ -176,7 +176,7 @@ void copy_strided(void *to, const void *from, const int64_t dim[4], const int64_
         copy_flat(to, from, n, size == 2 ? copy_2 : size == 4 ? copy_4 : copy_8, size, size);
         return;
     }
-    if (at == 2 && c.step[3] <= (int64_t)size) { /* whole lines: let the threads share them as planes of one line */
+    if (at == 2 && c.step[3] <= (int64_t)size) { /* whole lines: planes of one line, which threads can divide */
         c.dim[1] = c.dim[2];
         c.step[1] = c.step[2];
         c.dim[2] = 1;

@@ -15,7 +15,7 @@ void over_range(int64_t n, int64_t grain, int64_t work, range_fn f, const void *
 static inline bool is_real(const view *v) { return v->type == F32 || v->type == F64; }
 static inline int wrong_type(const call *k, err *e) { return no_kernel_on("the CPU", k, e); }
 
-/* The f32 or f64 instance of a template's function on v's numbers. */
+/* Selects the f32 or f64 instance of a template's function for v's numbers. */
 #define OF_TYPE(v, name) ((v)->type == F64 ? name##_f64 : name##_f32)
 
 /* ---- copies ---- */
@@ -28,11 +28,11 @@ void copy_flat(void *to, const void *from, int64_t n, convert_fn f, size_t to_si
 /* Copies elements of `size` bytes (2, 4 or 8) with steps [bytes] per axis to contiguous storage. */
 void copy_strided(void *to, const void *from, const int64_t dim[4], const int64_t step[4], size_t size);
 
-/* MAP (or MAP_BACK: x, f(x), dy) on n contiguous numbers of F32 or F64. */
+/* Computes MAP (or, if `back`, MAP_BACK: x, f(x), dy) on n contiguous numbers of F32 or F64. */
 void map_numbers(dtype type, int64_t fn, bool back, void *y, const void *const x[3], int64_t n);
 
 /* Checks that ids are in 0 .. n-1; the error names the first that is not. */
 int check_ids(const view *ids, int64_t n, err *e);
-/* y[i] = row ids[i] of x, which has `rows` rows. */
+/* y[i] = row ids[i] of x; x has `rows` rows. */
 int rows_by_id(const call *k, const view *x, const view *ids, int64_t rows, const view *y, err *e);
 #endif

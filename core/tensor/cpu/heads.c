@@ -11,8 +11,8 @@ static int convert_or_fail(const call *k, const view *to, const view *from, conv
 /* ---- HEADS, MERGE ---- */
 
 typedef struct {
-    char *rows, *heads;           /* packed rows; [B,H,T,d]: one is read, the other written */
-    size_t rows_size, heads_size; /* bytes of one number of rows, of heads */
+    char *rows, *heads;           /* packed rows; [B,H,T,d]. One of the two is read, the other written */
+    size_t rows_size, heads_size; /* bytes of a number in rows, in heads */
     const int32_t *offset;        /* [B+1] */
     int64_t n_rows, cols, col;    /* rows and columns of `rows`; the first column of head 0 */
     int64_t batch, n_heads, time, width;
@@ -185,12 +185,12 @@ int cpu_KV_CACHE_APPEND(const call *k, err *e)
 int cpu_CACHE_REORDER(const call *k, err *e)
 {
     const view *state = &k->i.CACHE_REORDER.state, *parents = &k->i.CACHE_REORDER.parents, *y = &k->o.CACHE_REORDER.y;
-    int64_t rows = count_of(parents); /* the first axis of the state that is not 1 */
+    int64_t rows = count_of(parents); /* the state's first axis longer than 1 */
     if (want_state(k, e)) return -1;
     return rows_by_id(k, state, parents, rows, y, e);
 }
 
-/* ---- STATE_WRITE, ASSIGN: the second input into the storage of the first ---- */
+/* ---- STATE_WRITE, ASSIGN: copy the second input into the storage of the first ---- */
 
 static int overwrite(const call *k, err *e)
 {

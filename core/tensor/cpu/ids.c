@@ -1,5 +1,5 @@
-/* ids.c - EMBEDDING EMBEDDING_BACK TO_FLOAT RELATIVE_POSITION CLIPPED_RELATIVE_POSITION GATHER SCATTER_ADD MASK: ids
- * in, or numbers chosen by them. */
+/* ids.c - EMBEDDING EMBEDDING_BACK TO_FLOAT RELATIVE_POSITION CLIPPED_RELATIVE_POSITION GATHER SCATTER_ADD MASK:
+ * operations that read ids or positions. */
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"
 
@@ -9,8 +9,8 @@ typedef struct {
     const int32_t *ids;
     int64_t n_ids, width,
         n; /* EMBEDDING: ids, width of a row, rows. GATHER, SCATTER_ADD: queries, keys, number of ids */
-    int64_t heads,
-        step[2]; /* GATHER, SCATTER_ADD: axis 1 of x; rows of ids from one index of axes 0 and 1 to the next */
+    /* GATHER, SCATTER_ADD: length of x's axis 1; rows of ids from one index of axis 0, and of axis 1, to the next */
+    int64_t heads, step[2];
 } by_id;
 /* The ids of row r of x. */
 static inline const int32_t *ids_of_row(const by_id *b, int64_t r)
@@ -39,7 +39,7 @@ int check_ids(const view *ids, int64_t n, err *e)
 {
     const int32_t *id = ids->data;
     int64_t all = count_of(ids);
-    uint32_t largest = 0; /* a negative one counts as very large */
+    uint32_t largest = 0; /* a negative id counts as very large */
     for (int64_t i = 0; i < all; i++) largest = (uint32_t)id[i] > largest ? (uint32_t)id[i] : largest;
     if (!all || (int64_t)largest < n) return 0;
     int64_t i = 0;

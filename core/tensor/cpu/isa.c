@@ -25,7 +25,7 @@ CPU_SETS(DECLARE)
 
 #define NEEDS(feature)                                                                                                 \
     if (!__builtin_cpu_supports(feature)) return "not supported by this processor: " feature;
-/* Two features that clang before 16 cannot name. Both need no more support by the kernel than AVX2. */
+/* Two features that clang before 16 cannot name. The operating system supports both if it supports AVX2. */
 static bool has_f16c(void)
 {
     unsigned a, b, c, d;
@@ -59,7 +59,7 @@ static const char *avx512_bf16_lacks(void)
 static const char *amx_lacks(void)
 {
     if (!cpu_table_avx512_bf16.has_tiles) return "not in this program, whose compiler had no AMX instructions";
-#ifdef CPU_FEATURE_ACTIVE /* asks the C library; tests that emulate AMX (tests/amx) replace its answer */
+#ifdef CPU_FEATURE_ACTIVE /* asks the C library; tests/amx, which emulates AMX, replaces its answer */
     if (!CPU_FEATURE_ACTIVE(AMX_TILE)) return "not supported by this processor: amx-tile";
     if (!CPU_FEATURE_ACTIVE(AMX_BF16)) return "not supported by this processor: amx-bf16";
 #else
@@ -159,7 +159,7 @@ int cpu_isa(void)
     return here.in_use;
 }
 
-/* ---- VNNI: beside the sets, for products of int8 alone ---- */
+/* ---- VNNI: used by int8 products alone; independent of the sets ---- */
 
 void cpu_forbid_vnni(bool forbid) { here.vnni_forbidden = forbid; }
 bool cpu_has_vnni(void)
@@ -173,7 +173,7 @@ bool cpu_has_vnni(void)
 #endif
 }
 
-/* ---- the backend's functions: those of the set in use ---- */
+/* ---- the backend's functions: call the kernels of the set in use ---- */
 
 static const cpu_table_t *table(void) { return sets[cpu_isa()].table; }
 

@@ -99,7 +99,7 @@ int cpu_LINEAR(const call *k, err *e)
     return 0;
 }
 
-/* 0 where y, the output of a ReLU, is not > 0. */
+/* Zeroes dx where y, the output of a ReLU, is not > 0. */
 static int zeros_by(const call *k, err *e)
 {
     if (!k->i.LINEAR_DX.y.data) return 0;

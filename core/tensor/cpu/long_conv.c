@@ -68,7 +68,7 @@ int cpu_LONG_CONV_FILTER(const call *k, err *e)
 {
     const view *x = &k->i.LONG_CONV_FILTER.x, *dy = &k->i.LONG_CONV_FILTER.dy, *dh = &k->o.LONG_CONV_FILTER.dh;
     if (!is_real(x) || dy->type != x->type || dh->type != x->type) return wrong_type(k, e);
-    bool backwards = k->a.LONG_CONV.backwards != 0; /* backwards: x and dy change places */
+    bool backwards = k->a.LONG_CONV.backwards != 0; /* backwards: x and dy swap roles */
     long_conv d = {.x = backwards ? dy->data : x->data,
                    .dy = backwards ? x->data : dy->data,
                    .dh = dh->data,

@@ -1,17 +1,15 @@
-/* matmul.c - MATMUL: many small products, typically [T,d] x [d,T] for T and d of 5 to 64, or a few large
- * ones.
+/* matmul.c - MATMUL: many small products, typically [T,d] x [d,T] for T and d of 5 to 64, or a few large ones.
  *
- * A tile of the product stays in registers while the inner axis passes by (a's numbers one by one, b's rows
- * as vectors); b is first copied to rows if it is transposed or strided.
- */
+ * A tile of the product stays in registers during the loop over the inner axis (numbers of a one by one, rows of b as
+ * vectors); b is first copied to rows if it is transposed or strided. */
 #include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"
 
 enum {
     TILE_VECTORS = 2,
     INNER = 256,      /* indices of the inner axis per strip: a strip of b fills half the L1 cache */
-    PACK_ROWS = 32,   /* rows of a from which bringing b's rows together pays */
-    BLOCK_ROWS = 128, /* rows of the product in one piece of work */
+    PACK_ROWS = 32,   /* from this many rows of a on, copying b's rows side by side pays */
+    BLOCK_ROWS = 128, /* rows of the product in one block */
     BLOCK_COLS = 256,
 #if WIDTH == 64
     MASKED_f32 = 1, /* loading part of a vector costs no more than loading a whole one */
@@ -25,9 +23,9 @@ typedef struct {
     const void *a, *b;
     void *c; /* [batch 0, batch 1, rows, cols] */
     int64_t batch[2], rows, cols, inner;
-    int64_t a_batch[2], b_batch[2]; /* elements from one batch entry to the next; 0: repeated */
-    int64_t a_row, a_step;          /* elements to the next row of a, and along the inner axis */
-    int64_t b_row, b_col;           /* elements along the inner axis, and to the next column of b */
+    int64_t a_batch[2], b_batch[2]; /* elements from one product's factor to the next; 0: the factor is shared */
+    int64_t a_row, a_step;          /* elements from row to row of a, and along the inner axis */
+    int64_t b_row, b_col;           /* elements along the inner axis, and from column to column of b */
     int64_t blocks_i, blocks_j;
 } product;
 
@@ -70,7 +68,7 @@ int cpu_MATMUL(const call *k, err *e)
         memset(c->data, 0, bytes_of(c));
         return 0;
     }
-    if (p.cols == 1) { /* a column is also the row (a b)' = b' a' */
+    if (p.cols == 1) { /* compute a column as a row: (a b)' = b' a' */
         p = (product){.a = p.b,
                       .b = p.a,
                       .c = p.c,

@@ -1,7 +1,7 @@
 /* matmul_tiles.h - template (vectors.h; S: f32 or f64): the product of one batch entry, from tiles (strip_tiles.h). */
 #include "tensor/cpu/strip_tiles.h"
 
-/* Rows m .. m_end and columns j .. j_end of one batch entry. */
+/* Computes rows m .. m_end and columns j .. j_end of one batch entry. */
 static void TYPED(block_product)(const product *p, const REAL *a, const REAL *b, REAL *c, int64_t m, int64_t m_end,
                                  int64_t j_first, int64_t j_end)
 {

@@ -10,7 +10,7 @@ typedef struct {
     int64_t rows, width;
     const void *x, *s, *gain, *bias; /* s: NULL for none */
     void *y, *z, *stats;             /* z: NULL when there is no s */
-    const void *dy;                  /* backward: x is z */
+    const void *dy;                  /* gradient of y; in the backward pass x points to z */
     void *dz, *ds, *dgain, *dbias;   /* ds: NULL when it would equal dz */
     double eps;
     dropout drop;

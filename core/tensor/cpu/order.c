@@ -10,7 +10,7 @@ typedef struct {
     bool smallest;
 } ordering;
 typedef struct {
-    const void *x, *y, *dy; /* y, dy: of the gradient */
+    const void *x, *y, *dy; /* y, dy: only for gradients */
     void *out;
     int64_t n;
 } largest;

@@ -1,9 +1,7 @@
-/* outer_tiles.c - the gradient of weights, c [m,n] = a' b for bf16 rows a [rows,m] and b [rows,n], by AMX
- * tiles.
+/* outer_tiles.c - the gradient of weights, c [m,n] = a' b for bf16 rows a [rows,m] and b [rows,n], by AMX tiles.
  *
- * A thread owns part of c, and a chunk of it stays in its second-level cache while the rows go by, packed a few hundred
- * at a time.
- */
+ * A thread computes part of c, chunk by chunk. A chunk stays in the second-level cache while rows are packed and
+ * multiplied, a few hundred at a time. */
 #include "tensor/cpu/gemm.h"
 #include "tensor/cpu/tiles.h"
 
@@ -39,7 +37,7 @@ static void pack_right(const source *x, uint16_t *to)
         }
 }
 
-/* One block of c, of which `m` by `n` exist. */
+/* Computes one block of c, of which `m` by `n` elements exist. */
 static void block(const uint16_t *a, const uint16_t *b, int64_t steps, float *c, int64_t ldc, int64_t m, int64_t n,
                   bool add)
 {
@@ -72,7 +70,7 @@ static void fetch(const source *x, int64_t from, int64_t to)
             _mm_prefetch((const char *)(x->at + r * x->stride + j), _MM_HINT_T1);
 }
 
-/* A chunk of c: columns m0.. of a by columns n0.. of b. */
+/* Computes a chunk of c: columns m0.. of a by columns n0.. of b. */
 static void chunk(const source *a, const source *b, int64_t rows, float *c, int64_t ldc, uint16_t *left,
                   uint16_t *right)
 {
@@ -98,7 +96,7 @@ static void chunk(const source *a, const source *b, int64_t rows, float *c, int6
 
 void tiles_outer(int64_t rows, int64_t m, int64_t n, const uint16_t *a, const uint16_t *b, float *c)
 {
-    bool by_m = m >= n; /* threads divide the wider side, which is then packed once */
+    bool by_m = m >= n; /* threads divide the longer side of c; each packs the whole shorter one */
 #pragma omp parallel if (rows * m * n > WORTH_THREADS * 16)
     {
         int64_t from, to;

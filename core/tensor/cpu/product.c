@@ -4,7 +4,7 @@
 
 enum { FEW_ROWS = 300 }; /* with this many rows, packing for one call costs less than a percent */
 
-/* A copy for the product of one set of instructions, in the list that starts at params->packed. */
+/* A packed copy of a learned matrix for one kind of product, in the list that starts at params->packed. */
 typedef struct {
     packed_copy copy;
     const void *set; /* the instruction set that packed it */
@@ -12,7 +12,7 @@ typedef struct {
     gemm_way way;
     bool transposed;
     int64_t n, k;
-    uint64_t version; /* version of the owner's values when it was packed */
+    uint64_t version; /* the owner's version when the copy was packed */
     const float *data;
 } kept;
 

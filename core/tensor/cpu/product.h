@@ -9,6 +9,7 @@
 #define ABLATE_CPU_PRODUCT_H
 #include "tensor/cpu/gemm.h"
 
-/* Multiplies, with a kept copy of g->w, learned value `index` of `owner`, if that is faster. index < 0: not learned. */
+/* Multiplies by learned value `index` of `owner`. Uses a kept packed copy of g->w if that is faster. index < 0: the
+ * matrix is not learned, so no copy is kept. */
 void product_rows(gemm *g, params *owner, int32_t index);
 #endif

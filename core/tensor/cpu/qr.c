@@ -1,5 +1,5 @@
 /* qr.c - QR: the orthogonal factor of matrices, by Householder's reflections (Golub and Van Loan, section 5.2), in
- * double precision whatever the type. Each sum has a fixed order; rows are the inner loops. */
+ * double precision whatever the type. Each sum has a fixed order; the innermost loops run along rows. */
 #include "tensor/cpu/generic.h"
 #include <math.h>
 #include <stdlib.h>
@@ -9,9 +9,10 @@ typedef struct {
     int64_t m, n;
 } factoring;
 
-static const double LEFT_OVER = 1e-14; /* share of a column's length below which its rest counts as rounding */
+/* If the part of a column below the diagonal is shorter than this share of the part above, it counts as rounding. */
+static const double LEFT_OVER = 1e-14;
 
-/* Rows [from, m) of columns [first, n) of x [m,n], reflected: x -= tau v (v' x), v = column `from` of a. w: [n]. */
+/* Reflects rows [from, m) of columns [first, n) of x [m,n]: x -= tau v (v' x), v = column `from` of a. w: [n]. */
 static void reflect(double *x, const double *a, double *w, double tau, int64_t m, int64_t n, int64_t from,
                     int64_t first)
 {
@@ -24,9 +25,8 @@ static void reflect(double *x, const double *a, double *w, double tau, int64_t m
     }
 }
 
-/* a [m,n] -> q [m,n]; a is overwritten by the reflections' vectors. work: [3 n]. A column that depends on those before
- * it leaves only rounding errors; it is not reflected, because its direction is meaningless and its square may
- * underflow. */
+/* a [m,n] -> q [m,n]; overwrites a by the reflections' vectors. work: [3 n]. A column that depends on those before it
+ * leaves only rounding errors: it is not reflected, because its square may underflow. */
 static void orthogonal_factor(double *a, double *q, double *work, int64_t m, int64_t n)
 {
     double *w = work, *tau = work + n, *sign = work + 2 * n;

@@ -30,7 +30,7 @@ static void order_places(const recurrence *r, int64_t from, int64_t to, place *o
     for (int64_t s = from; s < to; s++) order[s - from] = (place){r->offsets[s], r->offsets[s + 1] - r->offsets[s]};
     if (to > from) qsort(order, (size_t)(to - from), sizeof *order, longer_first);
 }
-/* The row of the step t of a sentence. */
+/* The row of step t of a sentence. */
 static int64_t row_at(const recurrence *r, place p, int64_t t)
 {
     return p.first + (r->backwards ? p.length - 1 - t : t);

@@ -18,7 +18,7 @@ int cpu_TRANSPOSE(const call *k, err *e)
     return 0;
 }
 
-/* ---- along one axis: a tensor has `outer` pieces of n indices of the axis, `inner` bytes each ---- */
+/* ---- along one axis: a tensor has `outer` pieces; a piece has n indices of the axis, `inner` bytes each ---- */
 
 typedef struct {
     char *y;

@@ -1,15 +1,14 @@
-/* strip_tiles.h - template (vectors.h; S: f32 or f64): tiles of a product that stay in registers while the inner axis
- * passes by. The file that includes it sets TILE_VECTORS (2).
+/* strip_tiles.h - template (vectors.h; S: f32 or f64): tiles of a product that stay in registers during the loop over
+ * the inner axis. The file that includes it sets TILE_VECTORS (2).
  *
  * Every element of the product is one chain acc += a[k] b[k] in the order of k from 0, independent of the shapes, the
- * element's position and the number of threads. Zeros appended to the inner axis change no bit.
- */
+ * element's position and the number of threads. Zeros appended to the inner axis change no bit. */
 
 #define STRIP_ROWS_f32 (WIDTH == 64 ? 8 : 4)
 #define STRIP_ROWS_f64 4
 #define TILE_ROWS      TYPED(STRIP_ROWS)
 
-/* c [rows, LANES vectors] += a b over n terms; the last vector has `last` numbers. packed: so rows of b are padded. */
+/* c [rows, LANES vectors] += a b over n terms; the last vector has `last` numbers. packed: b's rows are padded. */
 INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REAL *a, int64_t a_row, int64_t a_step,
                         const REAL *b, int64_t b_row, int last, REAL *c, int64_t c_row, bool fresh)
 {
@@ -54,7 +53,7 @@ INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REA
     }
 }
 
-/* b [n, width], rows b_row apart, or columns b_col (not 1) apart, as rows of whole vectors, zero-padded. */
+/* Copies b [n, width], rows b_row or columns b_col apart (the other is 1), to zero-padded rows of whole vectors. */
 INLINE void TYPED(pack)(REAL *to, const REAL *b, int64_t b_row, int64_t b_col, int64_t n, int64_t width)
 {
     int64_t wide = (width + LANES - 1) / LANES * LANES;

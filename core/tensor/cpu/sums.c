@@ -8,7 +8,7 @@ typedef struct { /* x summed over `axes` */
     const void *x;
     void *y;
     summed_axes axes;
-    int64_t width;   /* outputs side by side in one piece of work */
+    int64_t width;   /* outputs that one piece of work computes side by side */
     double *partial; /* sums of the blocks of one long line */
 } sums;
 typedef struct {
@@ -50,7 +50,7 @@ int cpu_SUM_TO(const call *k, err *e)
     } else if (lines) {
         over_range(outputs, 16, n, OF_TYPE(x, sum_lines), &s);
     } else {
-        s.width = SUM_WIDTH; /* narrower if threads would be left without a piece */
+        s.width = SUM_WIDTH; /* halved until threads have two pieces of work each */
         while (s.width > 64 &&
                s.axes.keep[0].n * ((s.axes.keep[1].n + s.width - 1) / s.width) < 2 * omp_get_max_threads())
             s.width /= 2;

@@ -1,8 +1,7 @@
 /* tiled.c - the update of any optimizer plugin in one pass over memory.
  *
- * The update's tape is elementwise over vectors with one number per parameter. Run node by node it would move every
- * intermediate vector through memory; run tile by tile, the intermediates stay in the first-level cache.
- */
+ * The update's tape is elementwise over vectors with one number per parameter. Node by node, every intermediate vector
+ * would go through memory; tile by tile, intermediates stay in the first-level cache. */
 #include "tensor/cpu/cpu.h"
 #include <omp.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@ typedef struct {
     int32_t *id;
 } program;
 
-/* STEP's calls in order, assignments last: all reads see old values. t_assign copies a vector assigned unchanged. */
+/* Collects STEP's calls in order, but assignments last, so that all reads see old values. */
 static program collect(const ab_ctx *c, const run_options *o)
 {
     program p = {0, xcalloc((size_t)c->n, sizeof *p.at), xcalloc((size_t)c->n, sizeof *p.id)};

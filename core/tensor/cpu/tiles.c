@@ -7,7 +7,7 @@ bool tiles_usable(void) { return cpu_isa() == ISA_AMX; }
 
 void tiles_begin(void)
 {
-    /* static: GCC 12 lets the instruction's asm read only the first eight bytes and drops stores to the others */
+    /* static, because GCC 12 assumes that only the first eight bytes are read and drops stores to the others */
     static const struct {
         uint8_t palette, start, zero[14];
         uint16_t bytes[16];

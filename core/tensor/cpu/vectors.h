@@ -80,7 +80,7 @@ INLINE reals_f32 widen(halves h)
     return (reals_f32)(__builtin_convertvector(h, words_f32) << 16);
 #endif
 }
-#ifdef ONE_OBJECT_FOR_BF16 /* avx512_bf16 uses this object, too, and has an instruction for it (sets.cmake) */
+#ifdef ONE_OBJECT_FOR_BF16 /* avx512_bf16 uses this object, too, but has an instruction for rounding (sets.cmake) */
 void narrow_in_one_object(void) __attribute__((error("a file that rounds to bf16 stands in bf16_files of sets.cmake")));
 #endif
 INLINE halves narrow(reals_f32 x)
@@ -122,7 +122,7 @@ INLINE void store_bf16(uint16_t *p, reals_f32 x) { *(at_bf16 *)p = narrow(x); }
 INLINE reals_f32 all_f32(float x) { return x - (reals_f32){0}; }
 INLINE reals_f64 all_f64(double x) { return x - (reals_f64){0}; }
 
-/* Masked, not copied through memory: a vector load must wait for memcpy's smaller stores. */
+/* Masked: after a copy by memcpy, a vector load would wait for its smaller stores. */
 #if WIDTH == 64
 #define FIRST(n) ((1u << (n)) - 1)
 INLINE reals_f32 load_part_f32(const float *p, int n)
@@ -314,8 +314,8 @@ FOLDS(f32)
 FOLDS(f64)
 #undef FOLDS
 
-/* ---- a vector (some) or a step of PLACES numbers, of which the first `left` exist, or none: the others are not
- * written and read as 0, in a step as `behind` ---- */
+/* ---- a vector (some) or a step of PLACES numbers, of which only the first `left` exist (perhaps none): stores skip
+ * the others, loads read them as 0, load_step as `behind` ---- */
 
 #define STEPS(S, REAL_S)                                                                                               \
     INLINE reals_##S load_some_##S(const number_##S *p, int64_t left)                                                  \

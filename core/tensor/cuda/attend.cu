@@ -1,13 +1,12 @@
 /* attend.cu - scaled dot-product attention on packed rows (Vaswani et al. 2017, section 3.2), forward.
  *
- * Keys are gone through in tiles of 32 with a running maximum and sum (Milakov & Gimelshein 2018; Dao et al. 2022), so
- * a sentence may have any length. A warp has 16 queries of one head (attend_tile.h).
- */
+ * Loops over keys in tiles of 32 with a running maximum and sum (Milakov & Gimelshein 2018; Dao et al. 2022), so a
+ * sentence may have any length. A warp has 16 queries of one head (attend_tile.h). */
 #include "tensor/cuda/attend_tile.h"
 
 enum { QUERIES = ATTEND_TILE, KEYS = 32, WARPS = 2 };
 
-/* The 16 queries of a warp (W == 1) or of a block (W > 1: each warp has D columns from `from` on). */
+/* Computes the 16 queries of a warp (W == 1) or of a block (W > 1: each warp has D columns from `from` on). */
 template <class T, int D, int W>
 DEVICE void attend_tile(const gpu_attention &a, philox_key dice, int head, const attend_place &at, int from)
 {

@@ -18,7 +18,7 @@
 /* Rows of a warp's own tile, and of the tiles of keys and of queries that it loops over. */
 enum { OWN = ATTEND_TILE, KEYS = 32, QUERIES = 16, WARPS = 2 };
 
-/* Converts a place of a table of both sides for one side. The dummies of one side see nothing of the other. */
+/* Converts an entry of a table of both sides to its tile of queries, or of keys. Dummies see no other side. */
 DEVICE attend_place seen_by_queries(attend_place at, int sentences)
 {
     if (at.sentence == sentences) at.other.n = 0;
@@ -154,8 +154,8 @@ template <class T> struct __align__(16) whole_sentence
 {                                         /* in shared memory */
     T ds[ATTEND_WHOLE][ATTEND_WHOLE + 8]; /* [queries][keys], padded to avoid bank conflicts */
     float delta[ATTEND_WHOLE], lse[ATTEND_WHOLE];
-    attend_place at; /* the block's place; sentence < 0: no more places */
-    int next;        /* number of the next place; in shared memory, because registers are scarce */
+    attend_place at; /* the entry of the table that the block computes; sentence < 0: none is left */
+    int next;        /* number of the next entry; in shared memory, because registers are scarce */
 };
 
 template <class T> DEVICE void take_next(const gpu_attention &a, whole_sentence<T> &m)
@@ -167,7 +167,7 @@ template <class T> DEVICE void take_next(const gpu_attention &a, whole_sentence<
     m.next += (int)gridDim.y;
 }
 
-/* The gradients of a tile of keys. WHOLE: of a short sentence, with delta, lse and ds in shared memory. */
+/* Computes dk and dv of a tile of keys. WHOLE: of a short sentence, with delta, lse and ds in shared memory. */
 template <class T, int D, int W, bool WHOLE>
 DEVICE void back_keys(const gpu_attention &a, philox_key dice, int head, const attend_place &at, int from,
                       whole_sentence<T> *whole)
@@ -201,7 +201,7 @@ DEVICE void back_keys(const gpu_attention &a, philox_key dice, int head, const a
         add_warps<W>(dp);
         if (!WHOLE) {
             add_warps<W>(delta);
-            /* lane: the query (two lanes for my_keep) */
+            /* each of the first lanes loads one query's lse (for my_keep a query has two lanes) */
             my_lse = lane < min((int)QUERIES, n) ? a.lse[(int64_t)(first + lane) * a.heads + head] * LOG2_E : 0;
         }
         UNROLL for (int j = 0; j < QUERIES / 8; j++) UNROLL for (int i = 0; i < 2; i++)
@@ -267,7 +267,7 @@ DEVICE void write_dq(const gpu_attention &a, int head, const attend_place &at, i
     give<D>(dq, 1, 1, at_row<T>(a.dq, at.own.first + query, k_column), (int)a.dq.stride, n, d_k);
 }
 
-/* A short sentence by a block; W == 1: warps alternate tiles. Registers are scarce: reads m.at repeatedly. */
+/* Computes a short sentence. W == 1: the block's warps alternate tiles. Rereads m.at: registers are scarce. */
 template <class T, int D, int W>
 DEVICE void back_sentence(const gpu_attention &a, philox_key dice, int head, int from, whole_sentence<T> &m)
 {
@@ -295,7 +295,7 @@ __global__ void __launch_bounds__(32 * (W > 1 ? W : WARPS), W > 1 ? 8 / W : 12 /
     if (!threadIdx.x) m.next = (int)blockIdx.y;
     for (;;) {
         FRESH(head);
-        __syncthreads(); /* the previous place is done */
+        __syncthreads(); /* wait until all threads have finished the previous entry */
         if (!threadIdx.x) take_next(a, m);
         __syncthreads();
         if (m.at.sentence < 0) return;
@@ -311,7 +311,7 @@ __global__ void __launch_bounds__(32 * (W > 1 ? W : WARPS), W > 1 ? 8 / W : 12 /
 
 template <class T, int D, int W> static int run(const gpu_attention *a)
 {
-    /* as if each sentence had a tile's rows; a sentence of up to ATTEND_WHOLE rows takes one tile */
+    /* usual: a block for every OWN rows; a sentence of up to ATTEND_WHOLE rows needs only one block */
     int64_t rows = a->rows > a->keys ? a->rows : a->keys, blocks = tiles_at_once(a, rows, OWN, rows / OWN);
     return LAUNCH((attend_backward<T, D, W>), tile_grid(a->heads, blocks), dim3(32 * (W > 1 ? W : WARPS)), 0, *a,
                   gpu_counters());

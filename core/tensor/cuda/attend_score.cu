@@ -36,7 +36,7 @@ template <int PASS, class T, int D, int W> static int score_launch(const gpu_att
         const void *arguments[] = {a, f, &counter};
         return gpu_run_kernel(written, (unsigned)blocks, SCORE_THREADS(W), 0, arguments);
     }
-    if constexpr (D != 64 || W == 2) { /* the interpreter's code is long: it has one width for narrow heads, and one */
+    if constexpr (D != 64 || W == 2) { /* the interpreter's code is long: compiled for D 64 with W 1 or 8 only */
         return score_launch < PASS, T, 64, W == 1 ? 1 : 8 > (a, f);
     } else {
         size_t shared = (size_t)(f->n_registers + SCORE_WORKING) * 2 * sizeof(float4) * SCORE_THREADS(W);

@@ -1,14 +1,13 @@
 /* attend_score.h - the kernels of attention with a score program, for any program F: the interpreter (score_tile.h), or
  * a generated one. For attend_score.cu and NVRTC.
  *
- * Like attend.cu and attend_back.cu, on tiles of a warp: 16 queries against tiles of 16 keys, or 16 keys against tiles
- * of 16 queries, as many pairs as the program takes at once. The program runs over the scores in place. The owner of
- * the queries sums a leaf's gradient: it processes the sentences of a chunk one after another and adds to its own sums,
- * which a second launch adds in order.
+ * As in attend.cu and attend_back.cu, a warp has a tile: 16 queries against tiles of 16 keys, or 16 keys against tiles
+ * of 16 queries. So a lane has as many pairs as the program processes at once. The program runs over the scores in
+ * place. The owner of the queries sums a leaf's gradient: it processes the sentences of a chunk one after another and
+ * adds to its own sums, which a second launch adds in order.
  *
  * Tiles of keys hidden from every query of a tile are skipped, unless a query sees no other key (its largest score
- * tells). Weights are as exact as if all tiles were computed.
- */
+ * shows that). Weights are as exact as if all tiles were computed. */
 #ifndef ABLATE_CUDA_ATTEND_SCORE_H
 #define ABLATE_CUDA_ATTEND_SCORE_H
 #include "tensor/cuda/score_tile.h"
@@ -59,7 +58,7 @@ DEVICE void add_by_id(float *to, const int32_t *ids, const float *x, int n)
         UNROLL for (int i = 0; i < 8; i++) if (id[i] >= 0) to[id[i]] = sum[i];
     }
 }
-/* Adds the pairs x, with queries from `query` and keys from `key`, to rows `to` + row * step of n. */
+/* Adds the pairs x, with queries from `query` and keys from `key`, by id to n rows, row r at `to` + r * step. */
 DEVICE void add_pairs_by_id(float *to, int64_t step, const gpu_score &f, const float (&x)[SCORE_AT_ONCE], int query,
                             int n, int key, int keys)
 {
@@ -73,14 +72,14 @@ DEVICE void add_pairs_by_id(float *to, int64_t step, const gpu_score &f, const f
                   min((int)GPU_SCORE_TILE, keys - key));
 }
 
-/* Sums over the eight g of a column. */
+/* Sums over the eight lanes g that have numbers of a column. */
 DEVICE float column_sum(float x)
 {
     for (int o = 4; o < 32; o *= 2) x += __shfl_xor_sync(EVERY, x, o);
     return x;
 }
 
-/* Adds the gradient d of leaf k, 0 at missing pairs, to the sums of `part`. */
+/* Adds the gradient d of leaf k, which is 0 at missing pairs, to the sums of `part`. */
 DEVICE void add_leaf(const gpu_score &f, int k, int part, int head, int tile, const float (&d)[SCORE_AT_ONCE],
                      int query, int n, int key, int keys)
 {
@@ -131,7 +130,7 @@ struct score_tile { /* a warp's queries */
     const gpu_score &f;
     philox_key dice;
     attend_place at;
-    int head, from, row; /* first column of a head, and first row */
+    int head, from, row; /* from: the warp's first column of the head; row: the tile's first row */
 };
 
 /* Bit e: pair e, with keys starting at `key`, is kept. By a whole warp. */
@@ -160,7 +159,7 @@ DEVICE score_pairs pairs_of(const score_tile &m, int key)
     return pairs_at(m.at.sentence, m.head, m.at.first, m.at.own.n, key, m.at.other.n, false);
 }
 
-/* The scores of keys starting at `key`, pair e at s[e / 4][e % 4]. */
+/* Computes the scores of keys starting at `key`, pair e at s[e / 4][e % 4]. */
 template <int D, int W, class T, class F>
 DEVICE void score_keys(float (&s)[2][4], const score_tile &m, const F &program, const left_rows<T, D> &q, int key,
                        int keys)
@@ -227,7 +226,7 @@ template <class T, int D, int W, class F> DEVICE void score_queries(const score_
     if (f.counts) count_keys<D, W>(m, program, q, keys, w.top, by);
 }
 
-/* The first tile of a warp (W > 1: of a block), and the number of tiles that the grid takes at once. */
+/* first_tile: the first tile of a warp (W > 1: of a block). tiles_of_grid: tiles that the grid computes at once. */
 template <int W> DEVICE int first_tile(int heads)
 {
     return W > 1 ? (int)blockIdx.x / heads : (int)blockIdx.x / heads * SCORE_WARPS + (int)(threadIdx.x >> 5);
@@ -252,7 +251,7 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1)
 
 /* ---- backward ---- */
 
-/* Adds the gradient of each pair's weight that comes through the sums by id. */
+/* x: the part of the gradient of each pair's weight that comes through the sums by id; 0 if there are none. */
 DEVICE void load_dz(const gpu_score &f, int heads, const score_pairs &p, float (&x)[SCORE_AT_ONCE])
 {
     const float *dz = f.dz + ((int64_t)p.sentence * heads + p.head) * f.counts_head;
@@ -273,9 +272,9 @@ DEVICE void add_to_sums(const float (&x)[SCORE_AT_ONCE], unsigned seen, float (&
     }
 }
 
-/* A tile of queries: computes dq, and the gradients of leaves for `chunk` or the sentence. If a query's log-sum-exp has
- * lost all digits, loops over the keys twice: first for its two terms, `lse` (the largest score) and `rest`, which
- * tiles of keys need, too. */
+/* Computes dq of a tile of queries, and the gradients of leaves for `chunk` or the sentence. If a query's log-sum-exp
+ * has lost all digits, loops over the keys twice: the first time for its two terms, `lse` (the largest score) and
+ * `rest`, which the owners of keys read, too. */
 template <class T, int D, int W, class F>
 DEVICE void score_back_queries(const score_tile &m, const F &program, int chunk, int tile)
 {
@@ -350,8 +349,8 @@ DEVICE int next_sentence(const gpu_attention &a, const gpu_score &f, int chunk, 
     return chunk == 0 && b < a.sentences ? a.sentences : a.sentences + 1;
 }
 
-/* With leaf gradients, a warp processes one tile of queries of every sentence of a chunk; otherwise a single tile. Then
- * the grid has a warp for every possible tile, because there are too few registers for a loop. */
+/* With leaf gradients, a warp processes one tile of queries of every sentence of a chunk. Without, it processes a
+ * single tile, and the grid has a warp for every possible tile, because there are too few registers for a loop. */
 template <class T, int D, int W, class F>
 __global__ void __launch_bounds__(SCORE_THREADS(W), 1)
     score_back_q(const __grid_constant__ gpu_attention a, const __grid_constant__ gpu_score f,
@@ -383,7 +382,7 @@ __global__ void __launch_bounds__(SCORE_THREADS(W), 1)
     }
 }
 
-/* A tile of keys: computes dk and dv. */
+/* Computes dk and dv of a tile of keys. */
 template <class T, int D, int W, class F>
 DEVICE void score_back_keys(const gpu_attention &a, const gpu_score &f, const F &program, philox_key dice, int head,
                             const attend_place &at, int from)

@@ -1,9 +1,9 @@
 /* attend_step.cu - one decoding step: one more token of every hypothesis attends over its own past in the cache.
  *
- * A block has one row and one head. LANES neighbouring threads take a key and its value together, 8 columns (LOADS
- * times) each, so a warp reads 32 / LANES keys at once; every such group loops over its own keys with a running maximum
- * and sum, and at the end the groups are joined in a fixed order. A row's bits do not depend on the number of rows.
- */
+ * A block has one row and one head. A group of LANES neighbouring threads reads a key and its value together, 8 columns
+ * (LOADS times) each, so a warp reads 32 / LANES keys at once. Every group loops over its own keys with a running
+ * maximum and sum; at the end the groups are joined in a fixed order. A row's bits do not depend on the number of
+ * rows. */
 #include "tensor/cuda/attention.h"
 #include "tensor/cuda/vec8.h"
 
@@ -20,7 +20,7 @@ template <int LANES> DEVICE float lanes_sum(float x)
     return x;
 }
 
-/* One key and value of the past, or the row's own. */
+/* Loads a lane's columns of p; zeros from `width` on. */
 template <bool VECTOR, int LANES, int LOADS, class T>
 DEVICE void load_columns(const T *p, int width, float (&x)[LOADS][8])
 {
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
             UNROLL for (int i = 0; i < LOADS; i++) UNROLL for (int c = 0; c < 8; c++) dot += q[i][c] * k[u][i][c];
             dot = lanes_sum<LANES>(dot) * (a.scale * log2_e);
             bool there = turn + group + groups * u <= time;
-            join(mine, there ? dot : lowest, 1.f, v[u]); /* times 0 if missing */
+            join(mine, there ? dot : lowest, 1.f, v[u]); /* a missing key's weight becomes 0 when joined with a score */
         }
     }
     for (int o = LANES; o < 32; o *= 2) { /* join the warp's groups */

@@ -1,19 +1,18 @@
 /* attend_tile.h - shared by the attention kernels: assignment of tiles to warps, and rows as factors of products: bf16
  * rows by tensor cores, F32 rows by plain multiplications in the same layout. For kernels.
  *
- * Tiles. A sentence's rows are split into tiles of n rows. A table made once per batch (attend_tiles.cu) lists the
- * tiles, each with 32 bytes of all that a kernel needs. A warp reads the number of tiles and its own tile; it skips
- * empty sentences, of which a graph can have thousands. A grid fits the tiles of a usual batch; for a batch of very
- * short sentences, which has more, warps loop. The dummy rows past the last offset are one more sentence that sees
- * nothing, which makes them zeros.
+ * Tiles. A sentence's rows are split into tiles of n rows. A table made once per batch (attend_tiles.cu) has an entry
+ * of 32 bytes for each tile, with everything about it that a kernel needs. A warp reads the number of tiles and its own
+ * entry; it skips empty sentences, of which a graph can have thousands. A grid fits the tiles of a usual batch; for a
+ * batch of very short sentences, which has more tiles, warps loop. The dummy rows past the last offset are one more
+ * sentence that sees nothing, which makes them zeros.
  *
  * Factors. A warp multiplies directly from device memory, without shared memory or barriers, for any sentence length;
  * neighbouring warps work on the same sentence and find its rows in the cache. Two tricks make every load 16 bytes per
  * lane. (1) A product over columns is a sum, so any column order shared by both factors works: lane t of four takes
  * columns 8 t .. 8 t + 7 of 32, its numbers for two steps of 16. (2) In a product over rows, column g of the right
  * factor's eight can be any column, as long as the result is put back there: of 64 columns lane g takes 8 g .. 8 g + 7
- * from its four rows, and step j multiplies the j-th of each.
- */
+ * from its four rows, and step j multiplies the j-th of each. */
 #ifndef ABLATE_CUDA_ATTEND_TILE_H
 #define ABLATE_CUDA_ATTEND_TILE_H
 #include "tensor/cuda/attention.h"
@@ -35,9 +34,9 @@ struct __align__(16) attend_place
     span own, other; /* the sentence's rows on the tiled side and on the other side */
     int first, n;    /* the tile: rows first .. first + n - 1 of the sentence */
     int sentence;    /* for the dummies: the number of sentences */
-    int whole;       /* not a tile, but all of a short sentence (back_sentence) */
+    int whole;       /* the tile is all of a short sentence (back_sentence) */
 };
-/* A table: the number of tiles, at the place of a tile, then the tiles. */
+/* Entry i of a table. Before the entries, a table has the number of tiles, padded to the size of an entry. */
 DEVICE attend_place place_in(const int32_t *table, int i) { return ((const attend_place *)table)[1 + i]; }
 
 /* ---- grids and rows, on the host ---- */
@@ -56,7 +55,7 @@ static inline int64_t tiles_at_once(const gpu_attention *a, int64_t rows, int64_
             wanted = usual > running ? usual : running;
     return wanted < most ? wanted : most;
 }
-/* Tiles of a grid for one side, as if each sentence had two tiles' rows. */
+/* Tiles of a grid for one side; usual: 1.5 rows / tile, as for sentences of about two tiles. */
 static inline int64_t side_at_once(const gpu_attention *a, int64_t rows, int64_t tile)
 {
     return tiles_at_once(a, rows, tile, 3 * rows / (2 * tile));
@@ -68,7 +67,7 @@ static inline dim3 tile_grid(int64_t each, int64_t tiles)
 }
 #endif
 
-/* The first `head`'s columns in row `row`. */
+/* The address of column `column` in row `row`; head 0's first column is column 0. */
 template <class T> DEVICE T *at_row(const gpu_columns &x, int64_t row, int column)
 {
     return (T *)x.at + row * x.stride + column;
@@ -117,7 +116,7 @@ DEVICE void load_four(float (&v)[4], const float *p, bool there)
     v[0] = x.x, v[1] = x.y, v[2] = x.z, v[3] = x.w;
 }
 
-/* Rows x [n <= 16, width <= D], the rest zeros, as the left factor of products over columns. */
+/* Rows x [n <= 16, width <= D], zeros elsewhere, as the left factor of products over columns. */
 template <class T, int D> struct left_rows;
 template <int D> struct left_rows<bf16, D> {
     unsigned a[D / 16][4];
@@ -144,7 +143,7 @@ template <int D> struct left_rows<float, D> { /* float rows are read in place */
     GPU_MEMBER left_rows(const float *rows, int step, int many, int) : x(rows), stride(step), n(many) {}
 };
 
-/* s [16, 8 N] += a x' over columns; x [n, width], the rest zeros. */
+/* s [16, 8 N] += a x' over columns; x [n, width], zeros elsewhere. */
 template <int D, int N>
 DEVICE void add_scores(float (&s)[N][4], const left_rows<bf16, D> &left, const bf16 *x, int stride, int n, int width)
 {
@@ -192,7 +191,7 @@ DEVICE void add_scores(float (&s)[N][4], const left_rows<float, D> &left, const 
     }
 }
 
-/* o [16, D] += a x over 16 rows from `first`; x [n, width], the rest zeros. Columns of o: as trick (2) orders them. */
+/* o [16, D] += a x over 16 rows from `first`; x [n, width], zeros elsewhere. Columns of o: in trick (2)'s order. */
 template <int D>
 DEVICE void add_rows(float (&o)[D / 8][4], const unsigned (&a)[4], int lane, const bf16 *x, int stride, int first,
                      int n, int width)
@@ -256,7 +255,7 @@ DEVICE void add_product(float (&o)[D / 8][4], const float (&p)[N][4], const floa
     }
 }
 
-/* Rows y [n, width] = o, row g times up and row g + 8 times down. */
+/* Writes o to rows y [n, width]: row g times `up`, row g + 8 times `down`. */
 template <int D>
 DEVICE void give(const float (&o)[D / 8][4], float up, float down, bf16 *y, int stride, int n, int width)
 {
@@ -308,8 +307,8 @@ struct running {
     float top[2], sum[2]; /* largest exponent of 2, and sum relative to it */
 };
 
-/* Turns the scores of one tile of keys, times `scale`, into probabilities, not yet divided by their sum. worth: factor
- * on the sums so far. sees(r, j, i): does row g + 8 r see the key of column 8 j + 2 t + i? */
+/* Turns the scores of one tile of keys, times `scale`, into probabilities, not yet divided by their sum. worth: the
+ * factor by which to multiply earlier sums. sees(r, j, i): does row g + 8 r see the key of column 8 j + 2 t + i? */
 template <int N, class SEES> DEVICE void soften(float (&s)[N][4], running &w, float (&worth)[2], float scale, SEES sees)
 {
     UNROLL for (int r = 0; r < 2; r++)
@@ -334,7 +333,7 @@ template <int N, class SEES> DEVICE void soften(float (&s)[N][4], running &w, fl
     }
 }
 
-/* Applies dropout to the weights of keys from `key` on; row: the tile's first. By a whole warp. */
+/* Applies dropout to the weights of keys from `key` on; row: the tile's first row. By a whole warp. */
 template <int N>
 DEVICE void drop_weights(float (&s)[N][4], const gpu_attention &a, philox_key dice, int64_t row, int head, int key,
                          int keys)
@@ -353,7 +352,7 @@ DEVICE void drop_weights(float (&s)[N][4], const gpu_attention &a, philox_key di
     }
 }
 
-/* by: the factor of each row's sum of values. The warp with the head's first columns (`first`) writes lse. */
+/* Sets `by` to the factor of each row's sum of values. The warp with the head's first columns (`first`) writes lse. */
 DEVICE void finish(const running &w, float (&by)[2], const gpu_attention &a, int64_t row, int head, int n, bool first)
 {
     int lane = threadIdx.x & 31, g = lane >> 2;
@@ -372,7 +371,7 @@ template <int W, int N> DEVICE void add_warps(float (&x)[N][4])
     if constexpr (W > 1) {
         __shared__ float part[W][4 * N][32];
         int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-        __syncthreads(); /* the previous sum has been read */
+        __syncthreads(); /* all threads have read the previous sum */
         UNROLL for (int i = 0; i < 4 * N; i++) part[warp][i][lane] = x[i / 4][i % 4];
         __syncthreads();
         UNROLL for (int i = 0; i < 4 * N; i++) x[i / 4][i % 4] = part[0][i][lane];

@@ -14,7 +14,7 @@ struct tables {
 };
 } // namespace
 
-/* Rows of sentence b on the other side. Dummies see none, but a table of both sides lists the dummies of each. */
+/* Rows of sentence b on the other side. Dummy rows see none, but a table of both sides lists the dummy rows of each. */
 DEVICE span other_of(const gpu_tile_shape &s, int b)
 {
     return s.both || b < s.sentences ? span_of(s.other, s.sentences, s.other_rows, b) : span{0, 0};
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(THREADS) list_tiles(const __grid_constant__ ta
     if (!me) start[0] = 0;
     __syncthreads();
     for (int i = me; i < start[THREADS]; i += THREADS) {
-        int b = 0; /* the last that starts at i or before */
+        int b = 0; /* the last sentence whose tiles start at i or before */
         for (int step = THREADS / 2; step; step /= 2)
             if (start[b + step] <= i) b += step;
         to[at + i] = place_of(s, first + b, i - start[b]);

@@ -92,8 +92,8 @@ DEVICE void attend_rows(const gpu_attention &a, philox_key dice, const attend_pl
     float y[D / 64][8][4] = {}, by[2];
     running w = {{LOWEST, LOWEST}, {0, 0}};
     for (int key = 0; key < keys; key += KEYS) {
-        bool sees_any =
-            of_group < at.n && !(a.causal && key > at.first + of_group + 63); /* the whole group's first query */
+        /* does any of the group's 64 queries see the key? */
+        bool sees_any = of_group < at.n && !(a.causal && key > at.first + of_group + 63);
         float s[8][4], worth[2];
         barrier_wait(ring.full(), ring.round());
         if (sees_any) {
@@ -126,7 +126,7 @@ DEVICE void attend_rows(const gpu_attention &a, philox_key dice, const attend_pl
         leave_slot(ring);
     }
     finish(w, by, a, row, head, n, true);
-    /* four bytes at a time: results are few compared with the keys of a long sentence */
+    /* four bytes per store suffice: results are few compared with the keys of a long sentence */
     UNROLL for (int r = 0; r < 2; r++) UNROLL for (int h = 0; h < D / 64; h++) UNROLL for (int j = 0; j < 8; j++)
     {
         bf16 *to = at_row<bf16>(a.y, row + g + 8 * r, head * D + 64 * h + 8 * j + 2 * t);
@@ -134,7 +134,7 @@ DEVICE void attend_rows(const gpu_attention &a, philox_key dice, const attend_pl
     }
 }
 
-/* do_tile(place, keys that it sees) for each tile of the block. */
+/* Calls do_tile(entry, number of keys that the tile sees) for each tile of the block. */
 template <class F> DEVICE void each_tile(const gpu_attention &a, F do_tile)
 {
     for (int i = (int)blockIdx.x / a.heads; i < *a.tiles; i += (int)gridDim.x / a.heads) {

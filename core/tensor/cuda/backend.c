@@ -210,7 +210,7 @@ static void tell(char *words, size_t n)
 
 /* ---- beam search ---- */
 
-typedef struct { /* in scratch memory, at one place from put_choosing to choose */
+typedef struct { /* in scratch memory, which does not move between put_choosing and choose */
     continuation *found;
     gpu_choice *best;
     double *log_sum, *log_prob;
@@ -284,8 +284,8 @@ static const backend cuda_backend = {.name = "cuda",
 
 /* ---- the module ---- */
 
-/* Tells of a wait: the driver compiles for a GPU without machine code here. Code also runs on later GPUs of its
- * generation. */
+/* Announces a wait: the driver compiles the kernels for a GPU for which this build has no machine code. Code also runs
+ * on later GPUs of its generation. */
 static void tell_of_compiling(void)
 {
     static const int built[] = {CUDA_GPUS}; /* cuda.cmake */

@@ -132,7 +132,7 @@ template <class T, bool STAGED> __global__ void __launch_bounds__(MOST_THREADS, 
         else
             part8(a.logits, at, first, end, a.vector, v);
         UNROLL for (int j = 0; j < 8; j++) v[j] = power_of(v[j] - s.top, type) * scale - off;
-        if (hit >= 0 && hit < 8) /* one eight of the row */
+        if (hit >= 0 && hit < 8) /* the target is among these eight */
             UNROLL for (int j = 0; j < 8; j++) v[j] -= hit == j ? on : 0.f;
         if (inside)
             store8_device(a.grad + at, v);

@@ -108,7 +108,7 @@ static int64_t compilations;
 void kernel_use_compiler(kernel_compiler c) { compiler = c; }
 int64_t kernel_compilations(void) { return compilations; }
 
-/* The caller frees; NULL: nothing is kept. */
+/* The caller frees. NULL: kernels are not kept. */
 static char *folder(void)
 {
     const char *wish = getenv("ABLATE_KERNELS");
@@ -132,7 +132,7 @@ static char *file_of(const char *in, const char *source, const char *expression,
     return path;
 }
 
-/* A line with the kernel's name, then the code. */
+/* Reads a cached file: a line with the kernel's name, then the code. False if there is none, or others may write it. */
 static bool read_kept(const char *path, str *image, str *name)
 {
     str text = {0};
@@ -178,7 +178,7 @@ static void *load(const char *source, const char *expression, err *e)
     char *in = folder(), *path = NULL;
     int capability = gpu_capability();
     void *kernel = NULL;
-    bool there = compiler != kernel_compile || kernel_compiler_found(e); /* the file's name has its version */
+    bool there = compiler != kernel_compile || kernel_compiler_found(e); /* before file_of: it hashes the version */
     if (there && in) path = file_of(in, source, expression, capability);
     if (there && !(path && read_kept(path, &image, &name))) {
         if (!compilations++)
@@ -216,7 +216,7 @@ int compiled_wanted(void)
 {
     const char *text = getenv("ABLATE_SCORE");
     err e = {0};
-#ifdef GPU_ON_CPU /* NVRTC's code does not run there */
+#ifdef GPU_ON_CPU /* the emulation cannot run NVRTC's code */
     if (!text || !*text) return 0;
 #endif
     if (!text || !*text || same(text, "compiled")) return 1;

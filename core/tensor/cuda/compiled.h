@@ -9,8 +9,8 @@ C_BEGIN
 int compiled_wanted(void);
 
 /* The kernel `expression` ("score_forward<bf16, 64, 1, written_program>") of `source`, for gpu_run_kernel. The source
- * may include the kernels' headers ("tensor/cuda/attend_score.h"). Returns 0, or -1: gpu_error() is the compiler's
- * message, or says where NVRTC was searched for, and `without`: how to do without it. */
+ * may include the kernels' headers ("tensor/cuda/attend_score.h"). Returns 0, or -1: then gpu_error() has the
+ * compiler's message, or says where NVRTC was searched for, followed by `without`, how to do without it. */
 int compiled_kernel(const char *source, const char *expression, const char *without, void **kernel);
 
 /* Compiles for a compute capability (90): the machine code and the kernel's name in it. 0, or -1 and the message. */
@@ -18,7 +18,7 @@ typedef int (*kernel_compiler)(const char *source, const char *expression, int c
                                err *e);
 /* NVRTC */
 int kernel_compile(const char *source, const char *expression, int capability, str *image, str *name, err *e);
-bool kernel_compiler_found(err *e); /* is NVRTC available? Else e has where it was searched for */
+bool kernel_compiler_found(err *e); /* is NVRTC available? If not, e names where it was searched for */
 
 /* For tests: a compiler to use instead of NVRTC, and the number of compilations. */
 void kernel_use_compiler(kernel_compiler c);

@@ -1,15 +1,14 @@
 /* cublaslt_choose.c - chooses cuBLASLt's algorithm for a shape.
  *
- * Candidates are those its heuristic names, the best first, for a workspace of 32 MiB; partial sums over k, if any, go
+ * The library's heuristic names candidates, the best first, for a workspace of 32 MiB. Partial sums over k, if any, go
  * through the workspace in F32 and are added in a step of their own, so that the same product gives the same bits. The
- * first candidate is taken. If ABLATE_CUBLASLT_CHOICES names a file: the file's choice for the shape; if it has none,
- * the fastest of TIMED candidates, which is then written to the file.
+ * first candidate is used. If ABLATE_CUBLASLT_CHOICES names a file, the file's choice for the shape is used; if it has
+ * none, the fastest of TIMED candidates, which is then written to the file.
  *
  * An exact product uses one algorithm for every number of rows: one that sums over all of k at once and supports few
  * rows and many. An algorithm's attributes do not tell whether it divides k by the number of tiles ("stream-K"), which
  * would make a row's bits depend on the number of rows. So every candidate multiplies the same rows as 1, 17, 256 and
- * 640 rows, and must give equal bits.
- */
+ * 640 rows, and must give equal bits. */
 #if !defined GPU_ON_CPU || defined HAVE_CUBLASLT
 #include "tensor/cuda/cublaslt_plan.h"
 #include <stdlib.h>
@@ -97,7 +96,7 @@ static cublasStatus_t ask_all(const product *p, lt_plan *x, cublasLtMatmulPrefer
     TRY(ask(x, like, c));
     for (size_t i = 0; p->exact && i < LENGTH(rows); i++) {
         TRY(lt_set_rows(x, rows[i]));
-        ask(x, like, c); /* finding no further candidates is no failure */
+        ask(x, like, c); /* may find no further candidates */
     }
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -126,10 +125,10 @@ typedef struct {
     product p;
     lt_plan *x;
     const cublasLtMatmulAlgo_t *algorithm;
-    void *a, *c; /* memory of our own, or NULL: the caller's a is read, the caller's c is written */
+    void *a, *c; /* memory of our own, or NULL: reads the caller's a, writes the caller's c */
 } trial;
 
-/* Row i is row i % PROOF_KINDS. */
+/* Random rows on the device: row i equals row i % PROOF_KINDS. */
 static void *rows_that_repeat(const product *p)
 {
     size_t one = dtype_size(p->type), row = (size_t)p->row_a * one, all = PROOF_ROWS * row;
@@ -155,7 +154,7 @@ static trial trial_of(const product *p, lt_plan *x)
     trial t = {.p = *p, .x = x};
     int64_t rows = p->exact ? PROOF_ROWS : p->m;
     if (p->exact) t.p.a = t.a = rows_that_repeat(p), t.p.m = LT_EXACT_ROWS;
-    if (p->exact || p->beta != 0) { /* otherwise the product itself overwrites c */
+    if (p->exact || p->beta != 0) { /* else the product overwrites the caller's c, which it computes anyway */
         size_t bytes = (size_t)((p->batch - 1) * p->step_c + rows * p->row_c) * dtype_size(p->type_c);
         t.p.c = t.c = gpu_alloc(bytes);
         gpu_zero(t.c, bytes);
@@ -174,7 +173,7 @@ static int run_trial(void *arg)
     return lt_multiply(&t->p, t->x, t->algorithm) == CUBLAS_STATUS_SUCCESS ? 0 : -1;
 }
 
-/* Multiplies the first rows, and the last ones, their copies, with each number of rows to try. */
+/* For several numbers of rows: do the first PROOF_KINDS rows, and their copies at the end, get equal bits? */
 static bool same_bits(trial *t)
 {
     static const int64_t some[] = {PROOF_ROWS, 1, PROOF_KINDS, LT_EXACT_ROWS};
@@ -200,7 +199,7 @@ static bool same_bits(trial *t)
     return !gpu_forgive() && same;
 }
 
-/* Removes the candidates that cannot. During capture no bits can be compared: the log says so. */
+/* Removes candidates that cannot compute an exact product. During capture, bits cannot be compared; the log says so. */
 static void keep_exact(const product *p, lt_plan *x, candidates *c)
 {
     bool may_try = !gpu_capturing();
@@ -235,11 +234,11 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Milliseconds of one product, the middle of TIMES; -1 when it fails. */
+/* Milliseconds of one product, the median of TIMES; -1 when it fails. */
 static double time_of(trial *t)
 {
     double ms[TIMES];
-    if (run_trial(t)) return -1; /* loads its code */
+    if (run_trial(t)) return -1; /* also loads its code */
     for (int i = 0; i < TIMES; i++)
         if ((ms[i] = gpu_milliseconds(run_trial, t)) < 0) return -1;
     qsort(ms, TIMES, sizeof *ms, ascending);
@@ -282,12 +281,12 @@ static void time_and_keep(const product *p, lt_plan *x, candidates *c)
     move_first(c, best);
 }
 
-/* Chooses by the file, or by timing and then writes the file. */
+/* Chooses the file's algorithm; if it has none, times candidates and writes the fastest to the file. */
 static void prefer_fastest(const product *p, lt_plan *x, candidates *c)
 {
     if (!c->n || load_kept(x, c) || gpu_capturing()) return;
     int file = lt_lock_choices();
-    if (!load_kept(x, c)) time_and_keep(p, x, c); /* another program may have timed this product meanwhile */
+    if (!load_kept(x, c)) time_and_keep(p, x, c); /* another program may have timed it before the lock */
     lt_unlock_choices(file);
 }
 
@@ -304,7 +303,7 @@ cublasStatus_t lt_choose(const product *p, lt_plan *x)
     x->algorithm = xcalloc((size_t)c.n + 1, sizeof *x->algorithm);
     memcpy(x->algorithm, c.at, (size_t)c.n * sizeof *c.at);
     x->n = c.n;
-    if (p->exact) x->m = -1; /* the layouts now have other numbers of rows */
+    if (p->exact) x->m = -1; /* trials left other numbers of rows in the layouts */
     return CUBLAS_STATUS_SUCCESS;
 }
 #endif

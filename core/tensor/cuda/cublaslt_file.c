@@ -1,13 +1,12 @@
 /* cublaslt_file.c - the file of chosen algorithms that ABLATE_CUBLASLT_CHOICES names: a line per device, library and
- * shape, with fields separated by tabs. Timings differ from run to run, and with the algorithm a product's bits; a run
- * whose file has all its shapes times nothing.
+ * shape, with fields separated by tabs. Timings differ from run to run, so another run may choose another algorithm,
+ * which gives other bits. A run whose file has all its shapes times nothing.
  *
  *     device  version of cuBLASLt  shape  algorithm  its milliseconds  those of all candidates, best first
  *
  * The last line for a shape counts. The algorithm is named by its configuration and looked up among the library's
  * candidates, so that no data from the file reach the library. Several programs may share a file: it is locked while a
- * shape is timed.
- */
+ * shape is timed. */
 #if !defined GPU_ON_CPU || defined HAVE_CUBLASLT
 #include "tensor/cuda/cublaslt_plan.h"
 #include <errno.h>

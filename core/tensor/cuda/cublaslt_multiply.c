@@ -139,7 +139,7 @@ void lt_failed(const product *p, const char *doing, cublasStatus_t s, const char
 
 static cudaDataType_t number_of(dtype type) { return type == BF16 ? CUDA_R_16BF : CUDA_R_32F; }
 
-/* Describes a stored matrix; its rows are the library's columns. */
+/* Describes a stored matrix; a row is the library's column. */
 static cublasStatus_t layout(const product *p, cublasLtMatrixLayout_t *at, dtype type, int64_t rows, int64_t width,
                              int64_t row, int64_t step)
 {
@@ -170,7 +170,7 @@ static cublasStatus_t describe(const product *p, lt_plan *x, int64_t m)
     cublasLtEpilogue_t last = epilogue_of(p);
     SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_EPILOGUE, last);
     const void *vector = vector_of(p);
-    if (vector) { /* the heuristic looks at the address's alignment */
+    if (vector) { /* the heuristic reads the address's alignment */
         SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
         int32_t type = (int32_t)number_of(p->type_c); /* cuBLASLt documents no other type for the bias */
         SET(MatmulDesc, x->how, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
@@ -241,7 +241,7 @@ int lt_product(const product *p)
     lt_plan *x = find_plan(&key);
     if (!x->used && make_plan(p, &key, x)) return -1;
     while (!x->refused) {
-        /* exact products share a plan: lt_choose asked for many numbers of rows, but not for all */
+        /* exact products share a plan, and lt_choose tried many numbers of rows, but not all */
         cublasStatus_t s = x->m == p->m ? CUBLAS_STATUS_SUCCESS : lt_try_rows(x, p->m, &x->algorithm[x->at]);
         if (s == CUBLAS_STATUS_SUCCESS) s = lt_multiply(p, x, &x->algorithm[x->at]);
         if (s == CUBLAS_STATUS_SUCCESS) return gpu_launched();

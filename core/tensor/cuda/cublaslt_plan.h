@@ -62,7 +62,7 @@ void lt_unlock_choices(int locked);
 /* Adds a line. ms: time of one product with it; others[n]: times of all tested algorithms, in the heuristic's order. */
 void lt_keep_choice(const lt_key *key, const lt_config *chosen, double ms, const double *others, int n);
 
-/* Passes a failing status on. */
+/* Returns from the caller if the status is a failure. */
 #define TRY(expr)                                                                                                      \
     do {                                                                                                               \
         cublasStatus_t status_ = (expr);                                                                               \

@@ -116,7 +116,7 @@ template <int V> DEVICE void add_to_table(const runs &r, int32_t id, int64_t col
 }
 template <class T, int V> __global__ void embedding_back(runs r)
 {
-    __shared__ int32_t order[CHUNK], key[CHUNK + 2]; /* key: with one more on each side */
+    __shared__ int32_t order[CHUNK], key[CHUNK + 2]; /* key: with a neighbour at each end */
     int64_t width = (int64_t)blockDim.x * V, tiles = (r.d + width - 1) / width, chunk = blockIdx.x / tiles;
     int64_t first = chunk * CHUNK, column = blockIdx.x % tiles * width + (int64_t)threadIdx.x * V;
     int n = r.T - first < CHUNK ? (int)(r.T - first) : (int)CHUNK;
@@ -156,7 +156,7 @@ template <int V> __global__ void embedding_back_parts(runs r)
     if (end >= r.T || column >= r.d) return;
     int32_t id = r.key[end];
     bool began = chunk > 0 && r.key[chunk * CHUNK - 1] == id;
-    if (id >= r.n_table || r.key[end - 1] != id || began) return; /* nothing begins here and continues */
+    if (id >= r.n_table || r.key[end - 1] != id || began) return; /* no id begins here and continues */
     int64_t last = (first_above(r.key, end, r.T, id) - 1) / CHUNK;
     lanes<float, V> sum = *(const lanes<float, V> *)(r.part + (2 * chunk + 1) * r.d + column);
     UNROLL for (int64_t c = chunk + 1; c <= last; c++)

@@ -60,8 +60,8 @@ DEVICE void mma_16816(float d[4], const unsigned a[4], const unsigned b[2])
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-/* Words [2 or 4] to device memory at p, aligned to 8 or 16 bytes, in one store. nvcc 13.0 makes several of 2 or 4 bytes
- * of a struct's store whose parts it has computed one by one (tests/cuda/model.sh shows it). */
+/* Stores 2 or 4 words at p in device memory, aligned to 8 or 16 bytes, in one instruction. nvcc 13.0 splits the store
+ * of a struct into several of 2 or 4 bytes if its members were computed one by one (tests/cuda/model.sh). */
 DEVICE void store_words(void *p, const unsigned (&w)[2])
 {
     asm volatile("st.global.v2.u32 [%0], {%1,%2};" ::"l"(__cvta_generic_to_global(p)), "r"(w[0]), "r"(w[1]) : "memory");

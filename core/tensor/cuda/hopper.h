@@ -1,11 +1,10 @@
-/* hopper.h - instructions that compute capability 9.0 alone has (sm_90a), for attend_wgmma.h: tiles copied by the
- * tensor memory accelerator (TMA), barriers in shared memory that count threads and bytes (mbarrier), and products of a
- * warp group, four warps, that go on while the threads do (wgmma). PTX ISA 8.0, "cp.async.bulk.tensor", "mbarrier",
+/* hopper.h - instructions that only compute capability 9.0 has (sm_90a), for attend_wgmma.h: tiles copied by the tensor
+ * memory accelerator (TMA), barriers in shared memory that count threads and bytes (mbarrier), and products of a warp
+ * group, four warps, that run while the threads continue (wgmma). PTX ISA 8.0, "cp.async.bulk.tensor", "mbarrier",
  * "Asynchronous Warpgroup Level Matrix Instructions". Addresses are those of shared memory, in bytes.
  *
  * A tile has rows of 64 columns of bf16, 128 bytes, and starts at a multiple of 1,024 bytes. TMA exchanges the 16-byte
- * parts of a row: part p of row r is at p ^ (r % 8), so that products read without bank conflicts.
- */
+ * parts of a row: part p of row r is at p ^ (r % 8), so that products read without bank conflicts. */
 #ifndef ABLATE_CUDA_HOPPER_H
 #define ABLATE_CUDA_HOPPER_H
 #include "tensor/cuda/gpu.h"
@@ -72,7 +71,7 @@ DEVICE void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "m
 DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 DEVICE void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-/* Sets each thread's number of registers, a multiple of 8: the rest is for other warp groups. By a whole group. */
+/* Sets each thread's number of registers, a multiple of 8; the rest is for other warp groups. By a whole group. */
 template <int N> DEVICE void registers_leave() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N)); }
 template <int N> DEVICE void registers_take() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N)); }
 

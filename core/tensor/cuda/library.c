@@ -36,7 +36,7 @@ static void try_file(hunt *h, const char *path)
     str_addf(&h->tried, "%s%s%s", h->tried.n ? "; " : "", path, rest ? rest : why ? why : "");
 }
 
-/* Tries every name in every folder that matches the pattern. If no folder does, notes the pattern as tried. */
+/* Tries every name in every folder that matches the pattern. If no folder does, adds the pattern to h->tried. */
 static void try_folders(hunt *h, const char *pattern)
 {
     for (size_t i = 0; h->kind->names[i] && !h->library; i++) {
@@ -65,7 +65,9 @@ static void try_environment(hunt *h, const char *root)
 {
     try_below(h, root, PACKAGES "/nvidia/*/lib");
     try_below(h, root, PACKAGES "/torch/lib");
-} /* Tries the python3 on PATH and the one that its link names, also without an activated environment. */
+}
+
+/* Tries each python3 on PATH and the one that its link names, also without an activated environment. */
 static void try_python(hunt *h)
 {
     char *path = xstrdup(getenv("PATH") ? getenv("PATH") : ""), *rest = NULL;
@@ -81,7 +83,7 @@ static void try_python(hunt *h)
 
 static void try_beside_module(hunt *h)
 {
-    static const char here = 0; /* an address in this module */
+    static const char here = 0; /* any address in this module */
     Dl_info info;
     if (!dladdr(&here, &info) || !info.dli_fname) return;
     const char *slash = strrchr(info.dli_fname, '/');
@@ -127,7 +129,7 @@ void *library_load(const library_kind *kind, str *path, err *e)
     return h.library;
 }
 
-/* Searches beside a library's folder, as Python's packages lie: nvidia/cudnn/lib, nvidia/cuda_nvrtc/lib. */
+/* Also searches the folders of neighbouring Python packages: nvidia/cudnn/lib, nvidia/cuda_nvrtc/lib. */
 int library_open_needs(const char *path, const char *const names[])
 {
     static const char *const places[] = {"", "../../*/lib/"};

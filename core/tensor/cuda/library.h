@@ -20,9 +20,9 @@ void *library_load(const library_kind *kind, str *path, err *e);
  * its kernels, and cuBLAS). In Python's packages each is in its own folder, where the loader does not search, but an
  * open one is found by name. Skips missing ones, which the library reports itself. Returns how many were opened. */
 int library_open_needs(const char *path, const char *const names[]);
-/* Stores the address of a function in it in the function pointer at `to`: 0, or -1. */
+/* Writes the address of a function of the library to the function pointer at `to`. Returns 0, or -1 and e. */
 int library_function(const library_kind *kind, void *library, const char *name, void *to, err *e);
-/* library_load, then library_function for all these names (NULL-terminated), whose pointers follow at `to`. */
+/* library_load, then library_function for all these names (NULL-terminated); `to`: an array of their pointers. */
 void *library_functions(const library_kind *kind, const char *const names[], void *to, str *path, err *e);
 #define LIBRARY_NAME(name) #name,
 #endif

@@ -119,7 +119,7 @@ static void nccl_close(void)
     joined = NULL;
 }
 
-/* The launcher of the ranks ends the others when one ends with an error. */
+/* Ends this rank with an error. The launcher of the ranks then ends the others. */
 static void nccl_abort(int code)
 {
     if (joined) nccl.ncclCommAbort(joined);
@@ -130,7 +130,7 @@ static const char *nccl_description(void) { return about; }
 
 /* ---- waiting ---- */
 
-/* Returns -1 and e: the reason why the other ranks cannot be reached. */
+/* Disconnects from the other ranks. Returns -1 and e: why they cannot be reached. */
 static int lose(err *e)
 {
     if (joined) nccl.ncclCommAbort(joined);

@@ -1,6 +1,6 @@
-/* nccl.h - the NCCL functions used, loaded at run time; after nccl.h of NCCL 2.28.9 (CUDA 13.0). They are unchanged
- * since 2.7, the first version with ncclSend. Declared here so that every build has the module; if NCCL's header is
- * installed, tests/shim/nccl_header.c compares both. */
+/* nccl.h - the NCCL functions used, loaded at run time, as declared by nccl.h of NCCL 2.28.9 (CUDA 13.0). They are
+ * unchanged since 2.7, the first version with ncclSend. Declared here so that every build has the module; if NCCL's
+ * header is installed, tests/shim/nccl_header.c compares both. */
 #ifndef ABLATE_CUDA_NCCL_H
 #define ABLATE_CUDA_NCCL_H
 

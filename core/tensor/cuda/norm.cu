@@ -64,7 +64,7 @@ template <bool VECTOR, class T> DEVICE void write_back(const norm_call<T> &a, in
 DEVICE float stored(float x, float) { return x; }
 DEVICE float stored(float x, bf16) { return to_float(to_bf16(x)); }
 
-/* Part blockIdx.x of SUMS column sums: sums [parts][SUMS][width], d gain, d bias and, of three, ds. */
+/* Writes part blockIdx.x of SUMS column sums to sums [parts][SUMS][width]: d gain, d bias and, if SUMS is 3, ds. */
 template <class T, int PER, bool VECTOR, bool WHOLE, int SUMS>
 __global__ void __launch_bounds__(32 * BACK_WARPS) norm_back_rows(norm_call<T> a)
 {
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(32 * BACK_WARPS) norm_back_rows(norm_call<T> a
         if (WHOLE || column < width) part[i / PER * width + column] = sum;
     }
     float *first = a.total[0], *second = a.total[1],
-          *third = a.total[2]; /* in registers; an array of the argument would not be */
+          *third = a.total[2]; /* pointers in registers; a captured array would not be */
     add_parts(a.sums, gridDim.x, blockIdx.x, SUMS * width, 0, SUMS * width, a.tickets, [=](int64_t i, float sum) {
         if (i < width)
             first[i] = sum;
@@ -162,7 +162,7 @@ template <class T, bool VECTOR> __global__ void __launch_bounds__(WIDE_THREADS) 
 
 /* ---- sums over rows ---- */
 
-/* Part blockIdx.y of the sums of 256 columns over rows; two sums (d gain, d bias) if there are statistics. */
+/* Writes part blockIdx.y of the sums of 256 columns over rows; two sums (d gain, d bias) if there are statistics. */
 template <class T, bool VECTOR, bool NORM> __global__ void __launch_bounds__(32 * BACK_WARPS) column_sum(norm_call<T> a)
 {
     __align__(16) __shared__ float shared[BACK_WARPS][8 * 32];
@@ -260,7 +260,7 @@ template <class T> static int norm_of(norm_call<T> a)
                   : LAUNCH((norm_wide<T, false>), grid, WIDE_THREADS, 0, a);
 }
 
-/* One block per chunk of rows and 256 columns; -1: there are too few tickets for `sums` of each. */
+/* One block per chunk of rows and 256 columns. -1: too few tickets for `sums` sums of each block. */
 static int column_grid(int64_t rows, int64_t width, int sums, dim3 *grid)
 {
     int64_t parts = column_parts(rows, width), strips = up(width, 256);
@@ -314,7 +314,7 @@ int cuda_NORM(const call *k, err *e)
     return launched(x->type == BF16 ? norm_of(norm_of_call<bf16>(k)) : norm_of(norm_of_call<float>(k)), e);
 }
 
-/* Bytes of the parts of three sums over rows. */
+/* Bytes of the partial sums of three column sums. */
 static size_t norm_sums(int64_t rows, int64_t width)
 {
     int64_t parts = width <= IN_REGISTERS ? norm_parts(rows, width) : column_parts(rows, width);

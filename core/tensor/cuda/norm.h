@@ -11,7 +11,7 @@
 
 template <class T> struct norm_call {
     int64_t rows, width;
-    const T *x, *s, *dy; /* x: z in the backward pass */
+    const T *x, *s, *dy; /* in the backward pass x points to z */
     const float *gain, *bias;
     T *y, *z; /* dz, ds in the backward pass */
     float *stats, *sums;
@@ -22,7 +22,7 @@ template <class T> struct norm_call {
     const gpu_counter *counter;
 };
 
-/* v = x + dropout(t), which z gets unless it is NULL. `at`: first element in the tensors, n: columns left. */
+/* v = x + dropout(t); also writes v to z unless z is NULL. `at`: first element in the tensors, n: columns left. */
 template <bool VECTOR, class T>
 DEVICE void add_dropped(const norm_call<T> &a, T *z, int64_t at, int64_t n, float v[8], float t[8])
 {
@@ -42,7 +42,7 @@ DEVICE void write_normal(const norm_call<T> &a, int64_t at, int64_t column, int6
     put8<VECTOR>(a.y + at, n, v);
 }
 
-/* s: the row of s, in any memory, or NULL. By a whole warp. */
+/* Computes a row of NORM. s: the row of s, in any memory, or NULL. By a whole warp. */
 template <int PER, bool VECTOR, bool WHOLE, class T>
 DEVICE void norm_row(const norm_call<T> &a, int64_t row, const T *s)
 {

@@ -2,9 +2,9 @@
  * launch instead of two, with the bits of our own kernels (product.cu, norm.cu).
  *
  * A block has 16 rows and reads all weights, each warp 64 of their columns (attend_tile.h). So weights must be few:
- * rows of up to 512 columns, and at most their square of weights, as in attention's last product. The library
- * multiplies for the feed-forward part and for wider models. The product's rows go through shared memory, where warps
- * normalise them one by one. */
+ * [width, width] at most, with a width of up to 512, as in attention's last product. In the feed-forward part and in
+ * wider models the library multiplies. The product's rows go through shared memory, where warps normalise them one by
+ * one. */
 #include "tensor/cuda/attend_tile.h"
 #include "tensor/cuda/norm.h"
 #include "tensor/cuda/product.h"
@@ -16,7 +16,7 @@ enum {
     WIDEST = 512
 };
 
-/* s [ROWS, width + GAP]: the product's n rows from `first` on. */
+/* Writes the product's n rows from `first` on to s [ROWS, width + GAP]. */
 DEVICE void multiply_rows(const product &p, int64_t first, int n, bf16 *s)
 {
     int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4, left = (int)threadIdx.x / 32 * COLUMNS;

@@ -1,13 +1,12 @@
 /* ops.h - the CUDA backend's implementation of graph/op.h: one function per operation, cuda_NAME, which takes a `call`
- * and launches.
+ * and launches kernels.
  *
  * Most are defined beside their kernel in a .cu file. Those in ops_*.c first choose between kernels or libraries
  * (products, attention) and fill a struct that several kernels take (product.h, attention.h). Rows are F32 or BF16,
  * everything else F32 or I32; this backend does not support F64. Pointers in a view are device memory. An empty result
  * launches nothing. No function here waits for the GPU, and each can be captured in a graph: it may depend on addresses
  * and shapes, not on data; dropout's seed and step come from gpu_counters(). A graph's shapes are capacities: rows past
- * the last offset are dummies, sentences past the last real one are empty (offset[i] == offset[i + 1]).
- */
+ * the last offset are dummies, sentences past the last real one are empty (offset[i] == offset[i + 1]). */
 #ifndef ABLATE_CUDA_OPS_H
 #define ABLATE_CUDA_OPS_H
 #include "tensor/cuda/runtime.h"
@@ -68,7 +67,7 @@ static inline gpu_dropping dropping_of(const call *k, double p, int64_t place)
  * or else a cast into SCRATCH_WEIGHTS. NULL after an error. (ops_product.c) */
 const void *cuda_as_bf16(const call *k, int i, err *e);
 
-/* Services over the whole flat vectors (optim.c). */
+/* Operations on whole flat vectors (optim.c). */
 int cuda_run_tiled(ab_ctx *c, const tiling *t, const run_options *o);
 double cuda_sum_squares(const void *v, int64_t n, dtype type);
 void cuda_accumulate(void *sum, const void *v, int64_t n, dtype type);

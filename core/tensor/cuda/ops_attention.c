@@ -1,4 +1,4 @@
-/* ops_attention.c - ATTEND, ATTEND_BACK, ATTEND_STEP: calls unpacked for the launchers of attention.h. */
+/* ops_attention.c - ATTEND, ATTEND_BACK, ATTEND_STEP: converts calls to arguments of attention.h's launchers. */
 #include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/cudnn/dnn_attend.h"
 #include "tensor/cuda/ops.h"
@@ -23,7 +23,7 @@ int cuda_attention(const call *k, gpu_attention *a, err *e)
     const attr *t = &k->a;
     int64_t rows = rows_of(&k->i.ATTEND.q), keys = rows_of(&k->i.ATTEND.k),
             sentences = k->i.ATTEND.q_offsets.dim[3] - 1;
-    /* at most one block per tile of 16 rows and part of 64 columns, on both sides */
+    /* at most one block per tile of 16 rows and 64 columns, on both sides */
     if (check_shape(k, 2 * ((rows > keys ? rows : keys) / 16 + sentences + 2) * t->ATTEND.heads * (ATTEND_WIDEST / 64),
                     e))
         return -1;
@@ -98,7 +98,7 @@ static void zero_others(const view *v, int64_t written)
     if (written != v->dim[3] && bytes_of(v)) gpu_zero(v->data, bytes_of(v));
 }
 
-/* Returns the tensor of dk and dv. */
+/* Returns the tensor that has dk and dv. */
 static const view *name_gradients(const call *k, gpu_attention *a)
 {
     const view *q = &k->o.ATTEND_BACK.dq, *kv = k->o.ATTEND_BACK.dkv.data ? &k->o.ATTEND_BACK.dkv : q;

@@ -12,9 +12,9 @@ static inline gpu_columns columns_of(const view *v, int64_t first)
 /* Does the kernel of attend_wgmma.h compute this call? If ABLATE_ATTENTION is "wgmma" and sentences may be long, but
  * the kernel cannot read their rows, the log says so once. */
 bool attention_by_wgmma(const call *k);
-/* Reads the attributes and inputs 0 to 4 of an attention or its gradient: 0, or -1 and why no kernel can. */
+/* Reads attributes and inputs 0 to 4 of an attention or its gradient: 0, or -1 and why no kernel can compute it. */
 int cuda_attention(const call *k, gpu_attention *a, err *e);
-/* Reads those of a decoding step. */
+/* Reads the attributes and inputs of a decoding step. */
 int cuda_attention_step(const call *k, gpu_attention_step *a, err *e);
 /* Reads outputs 0 and 1 of a gradient: dq, dk and dv. Clears columns that attention does not write. */
 void cuda_attention_gradients(const call *k, gpu_attention *a);
@@ -23,8 +23,8 @@ void cuda_attention_gradients(const call *k, gpu_attention *a);
 
 typedef struct attend_tables attend_tables; /* a tape's tables */
 
-/* At the start of a run of these phases, when the offsets are known: writes the tables that these phases' offsets
- * change, in one launch (none: no launch). *t: NULL before the first run. Returns 0 or -1. */
+/* Writes the tables that depend on offsets of these phases, in one launch if there are any. For the start of a run of
+ * these phases, when the offsets are known. *t: NULL before the first run. Returns 0 or -1. */
 int attend_tables_write(const ab_ctx *c, attend_tables **t, phase first, phase last);
 void attend_tables_free(attend_tables *t);
 /* Sets the tables that operations use (NULL: none). Returns the previous ones. */

@@ -1,22 +1,22 @@
-/* ops_product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL on the GPU, and the choice of who multiplies (product.h). */
+/* ops_product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL, and the choice between cuBLASLt and our own kernels. */
 #include "tensor/cuda/product.h"
 #include "tensor/cuda/cublaslt.h"
 #include "tensor/cuda/ops.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- choosing who multiplies ---- */
+/* ---- choosing between the library and our own kernels ---- */
 
 enum { MOST_BATCH = 65535 }; /* products of one launch: a grid's third axis */
 static product_count counts;
 product_count product_counts(void) { return counts; }
 void product_count_own(void) { counts.own++; }
-static bool plain_wanted; /* ABLATE_PRODUCT=plain: our own kernels do what could be fused with a product */
+static bool plain_wanted; /* ABLATE_PRODUCT=plain: nothing is fused with a product */
 int product_may_fuse(void) { return !plain_wanted; }
 static void forget_bits(void);
 
 #ifdef GPU_ON_CPU
-enum { OWN_UNLESS_ASKED = true }; /* the emulation has only a stand-in for the library, used on request */
+enum { OWN_UNLESS_ASKED = true }; /* the emulation's library is a stand-in: used only if ABLATE_PRODUCT says so */
 #else
 enum { OWN_UNLESS_ASKED = false };
 #endif
@@ -53,13 +53,13 @@ const char *product_library(void)
 }
 static int by_library(const product *p)
 {
-    /* the library's choice depends on the batch */
+    /* exact batches are ours: the library's choice depends on the batch */
     bool ours = own_wanted || !p->k || (p->exact && (p->batch > 1 || p->turn_a));
     return ours ? 1 : lt_product(p);
 }
 
-/* ---- a ReLU's mask as the library writes it, found by the address of the ReLU's output, which lives until its
- * gradient ---- */
+/* ---- masks of ReLUs, as the library writes them. A mask is found by the address of the ReLU's output, which stays
+ * until its gradient has been computed ---- */
 
 enum { MOST_BITS = 1024 };
 static struct {
@@ -144,14 +144,14 @@ static int finish_product(const product *p)
     return bad ? -1 : 0;
 }
 
-/* Is it a product without fused parts? The library may support the product but not those. */
+/* Is nothing fused with the product? The library may support a product only without fused parts. */
 static bool is_plain(const product *p) { return !p->positive && !p->sums && !p->bits; }
 
 static int multiply(const product *p)
 {
     product plain = *p;
     plain.positive = NULL, plain.sums = NULL, plain.bits = NULL;
-    /* the library cannot read a ReLU's output as a mask */
+    /* the library reads a mask as bits only, not a ReLU's output */
     bool at_once = !is_plain(p) && !plain_wanted && (!p->positive || p->bits);
     int rc = at_once ? by_library(p) : 1;
     if (rc == 1) {
@@ -294,7 +294,7 @@ int cuda_LINEAR_DW(const call *k, err *e)
 
 /* ---- MATMUL ---- */
 
-/* Are the two axes one axis with equal steps? */
+/* Can the two axes be joined to one with equal steps? */
 static bool uniform(const int64_t step[4], const int64_t n[2])
 {
     return n[0] == 1 || n[1] == 1 || step[0] == n[1] * step[1];

@@ -1,5 +1,5 @@
-/* ops_score.c - ATTEND_PROGRAM, ATTEND_PROGRAM_STEP and ATTEND_PROGRAM_BACK: calls unpacked for the launchers of
- * score.h, and the gradients of leaves: tiles of queries compute partial sums, which are added in order. */
+/* ops_score.c - ATTEND_PROGRAM, ATTEND_PROGRAM_STEP and ATTEND_PROGRAM_BACK: converts calls to arguments of score.h's
+ * launchers. Gradients of leaves: tiles of queries compute partial sums, which are then added in order. */
 #include "tensor/cuda/ops.h"
 #include "tensor/cuda/ops_attention.h"
 #include "tensor/cuda/score_program.h"

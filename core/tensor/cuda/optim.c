@@ -47,7 +47,7 @@ static int find_vector(const tiling *t, int32_t id)
     return -1;
 }
 
-/* Finds an operand's place; -1 and e if it has none. */
+/* Finds where an operand is; -1 and e if it is nowhere. */
 static int locate(program *p, int32_t id, err *e)
 {
     const node *n = &p->c->v[id];
@@ -148,7 +148,7 @@ static int add_node(program *p, int32_t id, err *e)
     return add_step(p, s, in, n->n_in, id, e);
 }
 
-/* Assignments happen at the end, all at once: one that reads a vector gets its old value. */
+/* Assignments happen at the end, all at once: an assignment that reads a vector reads its old value. */
 static int add_assignment(program *p, int32_t id, err *e)
 {
     const node *n = &p->c->v[id];
@@ -232,8 +232,8 @@ static int build(program *p, const run_options *o, err *e)
     return add_stores(p, e) || assign_registers(p, e) ? -1 : 0;
 }
 
-/* Updates the bf16 copy with the vector of values, or a part of it. The caller raises params.version after the updates
- * of all parts, to the version that the copy then has. */
+/* Also updates the bf16 copy if the updated vector is the values or a part of them. shadow_version becomes the next
+ * version: the caller increments params.version after all parts are updated. */
 static void add_shadow(const tiling *t, const program *p)
 {
     params *s = p->c->params;

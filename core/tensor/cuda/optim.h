@@ -18,7 +18,7 @@ typedef struct {
     float by;
 } update_step;
 typedef struct {
-    /* setup: steps on scalars (in[] and out number them), run first */
+    /* setup: steps run first, on scalars; their in[] and out are numbers of scalars */
     update_step step[UPDATE_STEPS], setup[UPDATE_SETUP];
     int n_steps, n_setup, n_registers, n_scalars, n_vectors;
     int shadowed;  /* the vector that has a BF16 copy, or UPDATE_NOWHERE */

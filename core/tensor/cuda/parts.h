@@ -1,16 +1,16 @@
-/* parts.h - partial sums of blocks, added by the blocks that finish last: no second launch, and a fixed order
- * independent of the blocks'. For kernels.
+/* parts.h - partial sums of blocks, added by the blocks that finish last: no second launch, and an order of additions
+ * that does not depend on the blocks' order. For kernels.
  *
- * The block that finishes a group of PARTS_GROUP adds its parts, and the block that finishes the last group adds the
- * groups' sums. So the work after the last part is that of two groups, and the sum does not depend on which block does
- * it. A ticket (gpu_tickets) counts the finished blocks and is 0 again when all have finished. */
+ * The block that finishes last in a group of PARTS_GROUP adds the group's parts, and the block that finishes the last
+ * group adds the groups' sums. So the work after the last part is that of two groups, and the sum does not depend on
+ * which block adds. A ticket (gpu_tickets) counts the finished blocks and is 0 again when all have finished. */
 #ifndef ABLATE_CUDA_PARTS_H
 #define ABLATE_CUDA_PARTS_H
 #include "tensor/cuda/gpu.h"
 
 enum { PARTS_GROUP = 16 };
 
-/* Number of tickets that sums of `parts` parts need. */
+/* Number of groups of `parts` parts, and of tickets that they need. */
 __host__ DEVICE int64_t parts_groups(int64_t parts) { return (parts + PARTS_GROUP - 1) / PARTS_GROUP; }
 __host__ DEVICE int64_t parts_tickets(int64_t parts) { return 1 + parts_groups(parts); }
 
@@ -26,7 +26,7 @@ DEVICE bool last_to_come(unsigned *ticket, int64_t all)
     return last;
 }
 
-/* sums[i] of `count` parts, `step` numbers apart; read from the second-level cache, which all blocks share. */
+/* Adds sums[i] of `count` parts, `step` numbers apart; reads from the second-level cache, which all blocks share. */
 DEVICE float4 add_four(const float *sums, int64_t step, int64_t count)
 {
     float4 sum = make_float4(0, 0, 0, 0);
@@ -45,7 +45,7 @@ DEVICE float add_one(const float *sums, int64_t step, int64_t count)
     return sum;
 }
 
-/* Numbers from .. to - 1 of `count` parts: give(i, sum). */
+/* Adds `count` parts and calls give(i, sum) for each number i in from .. to - 1. */
 template <class Give>
 DEVICE void add_range(const float *sums, int64_t step, int64_t count, int64_t from, int64_t to, Give give)
 {
@@ -59,8 +59,8 @@ DEVICE void add_range(const float *sums, int64_t step, int64_t count, int64_t fr
     for (int64_t i = from + threadIdx.x; i < to; i += blockDim.x) give(i, add_one(sums + i, step, count));
 }
 
-/* Called by every block that shares `ticket` (parts_tickets of them) after writing its part: sums [parts][n], this
- * block's is `part`, for numbers from .. to - 1. One block calls give(i, sum) for each number. */
+/* Each block calls this after writing its part, number `part`, to sums [parts][n]. The blocks share the
+ * parts_tickets(parts) tickets at `ticket`. One block calls give(i, sum) for each number i in from .. to - 1. */
 template <class Give>
 DEVICE void add_parts(float *sums, int64_t parts, int64_t part, int64_t n, int64_t from, int64_t to, unsigned *ticket,
                       Give give)

@@ -51,7 +51,8 @@ template <class O> DEVICE void finish(const own_call &q, int64_t row, int64_t co
 
 enum { F32_DEPTH = 16, F32_THREADS = 256 };
 
-/* The place of thread t's four numbers in a tile [16 depths][64 lines]: within one line, or within one depth. */
+/* Where thread t's four numbers begin in a tile [16 depths][64 lines]; they are neighbours in depth (along) or in
+ * lines. */
 DEVICE void place_f32(bool along, int t, int *line, int *depth)
 {
     *line = along ? t / 4 : t % 16 * 4;
@@ -104,7 +105,7 @@ union two_bf16 {
     unsigned both;
 };
 
-/* The place of thread t's group i (of 2) of eight numbers in a tile [64 lines][32 depths]. */
+/* Where thread t's group i (of 2) of eight numbers begins in a tile [64 lines][32 depths]. */
 DEVICE void place_bf16(bool along, int t, int i, int *line, int *depth)
 {
     int e = t + BF16_THREADS * i;

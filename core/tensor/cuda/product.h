@@ -41,7 +41,7 @@ typedef struct {
 /* Returns 0, or -1 (message: gpu_error). Does nothing for an empty c; with k == 0 sums are 0. */
 int gpu_product(const product *p);
 
-/* Numbers of products since the program started, by implementation. Those of a graph count once, at capture. */
+/* Numbers of products since the program started, by implementation. A graph's products count once, at capture. */
 /* at_once: the library's products fused with a ReLU's gradient, sums or bits */
 typedef struct {
     int64_t library, own, at_once;
@@ -55,7 +55,7 @@ int64_t product_failures(void); /* failures of the library: each was logged and 
 /* Our own kernels (product.cu). batch <= 65535. */
 int gpu_own_product(const product *p);
 
-/* Loads the library, unless all products are our own: 0, or -1 and where it was searched for. */
+/* Loads the library, unless all products are our own. Returns 0, or -1 and where it was searched for. */
 int product_open(err *e);
 void product_close(void); /* frees plans and handle; before gpu_close */
 /* "cuBLASLt 13.0.2 (/path/libcublasLt.so.13)", or why there is none; static storage. Needs no GPU. */

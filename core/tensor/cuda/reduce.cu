@@ -5,9 +5,8 @@
 
 namespace
 {
-/* y, contiguous, = sums of x: element (a, b) sums, over i < sum[0].n and j < sum[1].n,
- * x[a keep[0].step + b keep[1].step + i sum[0].step + j sum[1].step]. Of the steps of index 1 one is 1 (or its length
- * 1). */
+/* y, contiguous, = sums of x: element (a, b) sums, over i < sum[0].n and j < sum[1].n, x[a keep[0].step + b
+ * keep[1].step + i sum[0].step + j sum[1].step]. keep[1].step or sum[1].step is 1, unless that axis has length 1. */
 struct sums : summed_axes {
     float *y;
     const float *x;
@@ -41,7 +40,7 @@ template <int LANES> __global__ void sum_to_lines(sums g, float *to, int64_t pie
 
 int run_lines(const sums &g)
 {
-    enum { SHORT = 16 }; /* a warp would be mostly idle */
+    enum { SHORT = 16 }; /* up to this length a thread sums a line: most of a warp would be idle */
     int64_t outputs = g.keep[0].n * g.keep[1].n, length = g.sum[0].n * g.sum[1].n;
     if (length <= SHORT)
         return LAUNCH(sum_to_lines<1>, blocks_for(outputs), THREADS, 0, g, g.y, length, (int64_t)1, outputs);
@@ -102,7 +101,7 @@ template <int COLUMNS> int run_columns(const sums &g, bool whole)
 
 /* ---- SOFTMAX ---- */
 
-/* e^(x - most), most: the row's largest. If that is -infinity, no key is visible: weights 0, but NaN stays NaN. */
+/* e^(x - most); most: the row's largest. -infinity: no key is visible, so the weight is 0 (NaN stays NaN). */
 DEVICE float weight(float x, float most) { return most == -INFINITY ? (x < 0 ? 0.f : x) : expf(x - most); }
 DEVICE float scale_of(float sum, float most) { return most == -INFINITY ? 1.f : 1 / sum; }
 

@@ -86,7 +86,7 @@ int gpu_count(const char **why)
     return -1;
 }
 
-/* The caller reports a failure. Clears it as CUDA's last error, which the next launch would report as its own. */
+/* Returns 0 or -1; the caller reports. Clears CUDA's last error, or the next launch would report it as its own. */
 static int asked(cudaError_t rc)
 {
     if (rc != cudaSuccess) cudaGetLastError();
@@ -187,7 +187,7 @@ int gpu_refuse(const char *words)
     if (!error[0]) snprintf(error, sizeof error, "%s", words), refused = true;
     return -1;
 }
-/* Every later call returns a fault again; a refused launch's error is gone once it has been read. */
+/* A device's fault stays: every later call returns it again. A refused launch's error is gone once it has been read. */
 void gpu_clear_refusal(void)
 {
     if (!refused) {
@@ -196,7 +196,7 @@ void gpu_clear_refusal(void)
     }
     error[0] = 0, refused = false;
 }
-/* Every later call returns a device's fault again; other errors are gone once they have been read. */
+/* A device's fault stays: every later call returns it again. Other errors are gone once they have been read. */
 int gpu_forgive(void)
 {
     cudaGetLastError();

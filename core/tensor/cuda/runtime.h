@@ -51,7 +51,7 @@ void gpu_zero(void *at, size_t bytes);
 enum { GPU_STAGE_BYTES = 2 << 20 };
 void *gpu_stage(void);                                    /* GPU_STAGE_BYTES of staging memory, valid until sent */
 void gpu_send(void *to, const void *stage, size_t bytes); /* copies the beginning of a stage, in stream order */
-/* `follow` of graph/backend.h; it goes with the pending writes */
+/* `follow` of graph/backend.h; sent together with the pending writes */
 void gpu_follow(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity,
                 int64_t step);
 void gpu_flush(void);          /* sends pending writes; call it before anything that runs or reads */
@@ -87,8 +87,8 @@ double gpu_milliseconds(int (*work)(void *arg), void *arg);
 void *gpu_stream(void);                /* a cudaStream_t */
 const gpu_counter *gpu_counters(void); /* in device memory */
 void gpu_set_counter(uint64_t seed, uint64_t step);
-/* Most shared memory of a block [bytes], static and dynamic together: without gpu_shared_memory, and with it on a GPU
- * of this compute capability (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"). */
+/* Most shared memory of a block [bytes], static and dynamic together. GPU_SHARED: of any kernel. gpu_shared_most: after
+ * gpu_shared_memory (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"). */
 enum { GPU_SHARED = 48 << 10 };
 static inline int gpu_shared_most(int capability)
 {

@@ -65,19 +65,19 @@ typedef struct gpu_score {
     float *delta;                    /* backward: [rows, heads], working memory */
     /* backward: [rows, heads][2], working memory: largest score and log of the sum if all keys of a query are hidden */
     float *terms;
-    /* sum: chunks of sentences processed in order, tiles of queries of the longest sentence; chunks 0: none */
+    /* for leaf.sum: chunks of sentences, processed in order (0: no sums); tiles of queries in the longest sentence */
     int chunks, tiles;
 } gpu_score;
 
 int gpu_ATTEND_PROGRAM(const gpu_attention *a, const gpu_score *f);
 int gpu_ATTEND_PROGRAM_BACK(const gpu_attention *a, const gpu_score *f);
-int gpu_score_delta(const gpu_attention *a, const gpu_score *f); /* a part of it */
+int gpu_score_delta(const gpu_attention *a, const gpu_score *f); /* writes f->delta for gpu_ATTEND_PROGRAM_BACK */
 
 /* The kernel `expression` (attend_score.h) for this program, generated and compiled (score_source.c), for
  * gpu_run_kernel; NULL: use the interpreter. Returns 0, or -1: it was requested but is not available. */
 int gpu_written_kernel(const char *expression, const gpu_score *f, void **kernel);
 
-/* A decoding step (gpu_ATTEND_STEP) with program f; f->counts [rows,H,1,n]; scores [rows,heads,capacity]: room. */
+/* A decoding step (gpu_ATTEND_STEP) with program f; f->counts [rows,H,1,n]; scores [rows,heads,capacity]: scratch. */
 int gpu_ATTEND_PROGRAM_STEP(const gpu_attention_step *a, const gpu_score *f, float *scores);
 
 C_END

@@ -62,8 +62,7 @@ struct score_interpreter {
                                                                                            : one;
         }
     }
-    /* MAP, MAP_BACK or WHERE on registers r .. r + 2, with the result in r; number by number, because the code of all
-     * functions is long. */
+    /* Runs MAP, MAP_BACK or WHERE on registers r .. r + 2 into r; in a loop, because the functions' code is long. */
     GPU_MEMBER void map(int r, const gpu_score_step &s) const
     {
         int next = 8 * (int)blockDim.x; /* numbers from one register to the next */
@@ -112,7 +111,8 @@ struct score_interpreter {
         run(GPU_SCORE_HIDING, f, p, none, none, last);
         fetch(f.pass[GPU_SCORE_HIDING].result[0], 0, f, p, none, none, last, x);
     }
-    /* Turns g, the scores' gradients, into those of the products x; gives leaf k's, if needed, to give(k, d). */
+    /* Turns g, the scores' gradients, into the gradients of the products x. If `leaves`, calls give(k, d) with the
+     * gradient of each leaf k that needs one. */
     template <class GIVE>
     GPU_MEMBER void backward(const gpu_score &f, const score_pairs &p, const float (&x)[SCORE_AT_ONCE],
                              float (&g)[SCORE_AT_ONCE], bool leaves, GIVE give) const

@@ -1,20 +1,19 @@
 /* select.cu - log-sum-exp and the k largest of rows of logits.
  *
- * A block has one row and reads it once: every thread keeps the sum and the best of its own part, the ids i, i +
- * threads ... in pieces of 16 bytes. Then the best of all parts is taken k times; each time a warp searches the part it
- * came from for the next best. Choices are compared by a unique integer (rank), so ties are ordered by id and the order
- * of threads does not matter.
+ * A block has one row and reads it once. Every thread keeps the sum and the best choice of its own part: the ids i, i +
+ * threads ... in pieces of 16 bytes. Then, k times, the block writes the best choice of all parts, and a warp finds the
+ * next best of the part that it came from. Choices are compared by a unique integer (rank), so ties are ordered by id
+ * and the order of threads does not matter.
  *
  * Merging: a warp of the block that finishes a sentence's last row merges the sentence. Lane h has the sorted choices
- * of row h; the best of the lanes' first choices is taken repeatedly.
- */
+ * of row h; repeatedly, the best of the lanes' first choices is written. */
 #include "tensor/cuda/select.h"
 #include "tensor/cuda/parts.h"
 #include "tensor/cuda/vec8.h"
 
 enum { THREADS = 512, FEW_THREADS = 128 };
 
-/* Larger for a likelier choice, among equal ones for the lower id; never 0. */
+/* Larger for a likelier choice; with equal logits, for the lower id. Never 0. */
 DEVICE uint64_t rank_of(float logit, int id)
 {
     unsigned u = __float_as_uint(logit + 0.f); /* -0 becomes 0 */
@@ -43,7 +42,7 @@ DEVICE uint64_t rank_in(const row_choosing &c, float logit, int id)
     return may ? rank_of(logit, id) : 0;
 }
 
-/* The best after `last` of one thread's part, by its whole warp. */
+/* The best choice after `last` in one thread's part, found by the thread's whole warp. */
 template <class T, int N> DEVICE uint64_t next_best(const T *x, const row_choosing &c, uint64_t last, int thread)
 {
     uint64_t best = 0;

@@ -158,7 +158,7 @@ template <class R, int V, class Index> __global__ void heads(heads_call h, int64
     }
 }
 
-/* A warp writes a row. The row's sentence is the last that begins at it or before. */
+/* A warp writes a row. The row's sentence is the last one that begins at this row or before. */
 template <class R, int V> __global__ void __launch_bounds__(THREADS, 8) merge(heads_call h)
 {
     for (int64_t row = my_warp(); row < h.n_rows; row += all_warps()) {
@@ -192,7 +192,7 @@ struct cache_call {
     const int32_t *ancestors, *time;
     int64_t cached, cap, n_ancestors, heads, seen, width;
 };
-/* y[r,h,t] is cache[ancestors[r][t]][t] before `time` (NaN where there is no such ancestor), x at it, 0 after it. */
+/* y[r,h,t]: cache[ancestors[r][t]][t] before `time` (NaN if there is no such ancestor), x at `time`, then 0. */
 template <class C, class Index> __global__ void kv_cache_append(cache_call m, int64_t n)
 {
     int64_t now = m.time[0], line = m.heads * m.width;
@@ -238,7 +238,7 @@ int cuda_TRANSPOSE(const call *k, err *e)
         for (int i = 0; i < 3; i++) a.step[i] = a.step[i] * element_bytes / unit;
         a.dim[3] = a.dim[3] * element_bytes / unit;
     } else {
-        enum { WORTH = 8 }; /* with a shorter side most squares would be empty */
+        enum { WORTH = 8 }; /* with a shorter side most squares would be nearly empty */
         for (int i = 0; i < 3; i++)
             if (a.step[i] == 1 && a.dim[i] >= WORTH && a.dim[3] >= WORTH)
                 return launched(run_transpose(y->data, x->data, a, i, element_bytes), e);

@@ -20,7 +20,7 @@ DEVICE int my_lane() { return (int)(threadIdx.x % 32); }
 DEVICE int64_t my_warp() { return (int64_t)blockIdx.x * WARPS + threadIdx.x / 32; }
 DEVICE int64_t all_warps() { return (int64_t)gridDim.x * WARPS; }
 
-/* The first place in [low, high) whose key is larger; keys are ascending. */
+/* The first place in [low, high) whose key is larger than `than`; keys are ascending. */
 DEVICE int64_t first_above(const int32_t *key, int64_t low, int64_t high, int64_t than)
 {
     while (low < high) {

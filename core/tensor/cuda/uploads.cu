@@ -11,7 +11,7 @@ struct piece {
     void *to;
     unsigned at, bytes; /* offset of the piece's data in the stage */
 };
-struct following { /* a pending gpu_follow: rows of `capacity` numbers, `numbers` of them */
+struct following { /* a pending gpu_follow of `numbers` numbers, in rows of `capacity` */
     int32_t *to, *copy;
     const int32_t *from;
     int64_t numbers, capacity, step;

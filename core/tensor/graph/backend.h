@@ -33,11 +33,11 @@ typedef struct {
     double log_prob;
     int32_t parent, id; /* hypothesis of the sentence, token; -1: no more continuations */
 } continuation;
-/* Takes a result y block by block, so that it never becomes a tensor. A kernel calls it for all of y and leaves y
- * unwritten, or does not call it at all: LINEAR on the CPU does, for F32 rows times few rows' packed weights, unless
- * threads share out the columns. block [i1 - i0, j1 - j0]: rows i0 .. i1 and columns j0 .. j1, `row` floats from one
- * row to the next, valid during the call. A row's columns come in order, from one thread; different rows, from several.
- */
+/* Reads a result y block by block, so that y is never stored as a tensor. A kernel either passes all of y to `columns`
+ * and leaves y unwritten, or never calls it. (LINEAR on the CPU calls it for F32 rows times packed weights, unless
+ * threads divide the columns.) block [i1 - i0, j1 - j0]: rows i0 .. i1 and columns j0 .. j1, `row` floats from one row
+ * to the next, valid during the call. A row's columns come in order, from one thread; different rows may come from
+ * several. */
 typedef struct {
     int32_t node;
     void (*columns)(void *self, const float *block, int64_t row, int64_t i0, int64_t i1, int64_t j0, int64_t j1);
@@ -92,7 +92,7 @@ struct backend {
     const char *name;         /* "cpu" */
     kernel kernels[OP_COUNT]; /* NULL: not implemented (refused by tape_plan) */
     bool takes_tables;        /* ATTEND_PROGRAM supports windows and tables of vectors as leaves (score.h) */
-    bool joins_gradients;     /* LINEAR_DW takes a batch: tapes plan for it (together.h) */
+    bool joins_gradients;     /* LINEAR_DW takes a batch: tapes join gradients (together.h) */
     bool joins_norms;   /* NORM takes the product whose result it adds (call.product): decoding's tapes plan for it */
     bool takes_weights; /* ATTEND_PROGRAM has each weights_kind, sinks, any width, values of their own tensor */
     bool (*takes_maps)(dtype rows); /* ATTEND_PROGRAM sums maps, and that is faster than each alone; NULL: no */
@@ -121,9 +121,9 @@ struct backend {
     /* counts of products per library and of graphs made so far, for the run's record */
     void (*stats)(char *text, size_t n);
     bool embeds_tokens; /* EMBED_TOKENS takes positions and dropout, and its gradient sorted ids (op.h) */
-    /* Before a step: sends the contents of c. After it: out [sentences, wanted], most likely first, ties by hypothesis,
-     * then by id (as select_best of decode/select.h and advance of decode/search.c do); log_prob is NaN if a sentence's
-     * logits are NaN. Waits. */
+    /* put_choosing, before a step: sends the contents of c. choose, after it: out [sentences, wanted], most likely
+     * first, ties by hypothesis, then by id (as select_best of decode/select.h and advance of decode/search.c do);
+     * log_prob is NaN if a sentence's logits are NaN. choose waits for the device. */
     int (*put_choosing)(const choosing *c, err *e);
     int (*choose)(const choosing *c, const void *logits, dtype type, continuation *out, err *e);
     /* to [rows, capacity]: row i is row parents[i] of `from` (of the same sentence), with parents[i] in column `step`,
@@ -140,7 +140,7 @@ int backend_read(const backend *b, void *to, const void *from, size_t bytes, err
 void backend_zero(const backend *b, void *at, size_t bytes);
 void backend_move(const backend *b, void *to, const void *from, size_t bytes); /* copies within the backend's memory */
 
-/* Runs a CALL whose kernel declined the type: the operation's reference on a separate tape. Slow but correct. */
+/* Runs the reference of a CALL, on a separate tape, if its kernel does not support the type. Slow but correct. */
 int call_reference(const call *k, const backend *b, err *e);
 double call_flops(const call *k, const backend *b); /* multiply-adds counted as two */
 double call_bytes(const call *k);                   /* each view counted as read or written once */

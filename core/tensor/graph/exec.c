@@ -144,7 +144,7 @@ int tape_read(const ab_ctx *c, ab_t x, void *to, size_t bytes, err *e)
     return backend_read(c->backend, to, c->v[x.id].data, bytes, e);
 }
 
-/* ---- a plugin's operation without a kernel for the type at hand ---- */
+/* ---- a plugin's operation that has no kernel for the type ---- */
 
 int call_reference(const call *k, const backend *b, err *e)
 {

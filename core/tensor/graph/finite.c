@@ -1,4 +1,4 @@
-/* finite.c - where the numbers of a tape stop being finite. */
+/* finite.c - finds the operation of a tape that first makes a number that is not finite. */
 #include "tensor/graph/params.h"
 #include "tensor/graph/tape.h"
 #include "base/vmath.h"
@@ -30,7 +30,7 @@ static void describe(const ab_ctx *c, const node *v, int32_t i, char *out, size_
 bool tape_find_not_finite(ab_ctx *c, const run_options *o, char *out, size_t n)
 {
     if (on_device(c->backend)) return false;
-    for (int32_t i = c->n - 1; i > 0; i--) { /* gradients flow from the end, so the last one is nearest to the fault */
+    for (int32_t i = c->n - 1; i > 0; i--) { /* gradients flow from the end: the last one is nearest to the cause */
         const node *v = &c->v[i];
         if (v->op != OP_PARAM || !v->live || !went_wrong(v)) continue;
         snprintf(out, n, "the update before made parameter %.80s not finite", c->params->p[v->param].name);

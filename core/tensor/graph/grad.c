@@ -26,7 +26,7 @@ void grad_add(ab_ctx *c, int32_t x, ab_t dx)
     grad_replace(c, x, dx);
 }
 
-/* Has another value this node as its gradient (as both terms of a sum do)? Adding in place would change both. */
+/* Is x's gradient also another value's, as with both terms of a sum? Then adding to it in place would change both. */
 static bool shared(const ab_ctx *c, int32_t x)
 {
     int32_t g = tape_source(c, c->grad[x]);
@@ -41,7 +41,7 @@ bool grad_alone(const ab_ctx *c, int32_t x, ab_t dy)
     if (c->grad[x] != dy.id || shared(c, x)) return false;
     for (int32_t i = dy.id + 1; i < c->n; i++)
         for (int k = 0; k < c->v[i].n_in; k++)
-            if (c->v[i].in[k] == dy.id && !is_printed(c, i)) return false; /* the printed copy is made before */
+            if (c->v[i].in[k] == dy.id && !is_printed(c, i)) return false; /* a printed copy is made before */
     return true;
 }
 
@@ -72,7 +72,7 @@ void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
             tape_fail(c, "%s has no gradient", op_names[y.op]);
             return;
         }
-        c->scope = y.scope; /* a gradient belongs where its value does */
+        c->scope = y.scope; /* a gradient has the scope of its value */
         rule(c, (ab_t){i}, dy);
         c->scope = scope;
         c->grad[i] = 0; /* the node's gradient has been used */
@@ -86,7 +86,7 @@ static ab_t recorded_loss_weight(ab_ctx *c, const noted *r)
     return t_const(c, (int64_t[4]){1, 1, 1, 1}, &r->weight);
 }
 
-/* Copies each buffer's next value (its present one if nothing sets it), so that nothing shares its storage. */
+/* Copies each buffer's next value (its present value if nothing sets it), so that nothing shares its storage. */
 static void keep_buffers(ab_ctx *c)
 {
     for (int32_t i = 1; i < c->forward_n; i++) {

@@ -1,10 +1,9 @@
 /* grad.h - for the files that define operations: how to write a gradient rule.
  *
- * A rule gets node y and the tensor dy, emits nodes, and gives each input its gradient with grad_add. Several
- * gradients of one value are added. Rules of the generic operations are in ops_generic.c and ops_shape.c, those of the
- * rows operations in ops_rows.c, ops_sentences.c and ops_delta.c, each directly below the function that builds the
- * operation. The same files have a sample of each operation or more, which the tests walk.
- */
+ * A rule gets node y and the tensor dy, emits nodes, and gives each input its gradient with grad_add. Several gradients
+ * of one value are added. Rules of the generic operations are in ops_generic.c and ops_shape.c, those of the rows
+ * operations in ops_rows.c, ops_sentences.c and ops_delta.c, each directly below the function that builds the
+ * operation. The same files have at least one sample of each operation, which the tests run. */
 #ifndef ABLATE_GRAD_H
 #define ABLATE_GRAD_H
 #include "tensor/graph/tape.h"
@@ -14,8 +13,8 @@ extern const grad_rule generic_rules[OP_COUNT], shape_rules[OP_COUNT], rows_rule
     delta_rules[OP_COUNT];
 
 /* A value made by an operation. tests/unit/graph/test_gradients.c compares its gradient with central differences, and
- * its fp32 and bf16 with double precision; tests/shim/test_operations.c compares a GPU with the CPU. The first names an
- * operation that no sample has. */
+ * its fp32 and bf16 with double precision; tests/shim/test_operations.c compares a GPU with the CPU. test_gradients
+ * fails if an operation has no sample, and names it. */
 typedef struct {
     const char *name;
     ab_t (*build)(ab_ctx *c, const ab_t *in);
@@ -54,7 +53,7 @@ static inline void drop_part(ab_ctx *c, ab_t of, int k)
     shape_part(c, of, k, F32, nothing);
 }
 
-/* The node whose numbers node x shows, perhaps with other axes. */
+/* The node that computes x's numbers: x itself, or the source of a chain of reshapes. */
 static inline int32_t tape_source(const ab_ctx *c, int32_t x)
 {
     while (c->v[x].op == OP_RESHAPE) x = c->v[x].i.RESHAPE.x;
@@ -71,7 +70,7 @@ static inline dims dims_of(const ab_ctx *c, int32_t x)
     return (dims){{d[0], d[1], d[2], d[3]}};
 }
 
-/* Guards for builders: pass the failed tensor on. */
+/* Guards for builders: return a failed input. */
 #define GIVEN1(a)                                                                                                      \
     if (!(a).id) return a
 #define GIVEN2(a, b)                                                                                                   \

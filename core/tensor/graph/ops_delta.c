@@ -20,7 +20,7 @@ static bool fits(ab_ctx *c, const char *scan, ab_t q, ab_t x, int64_t width, con
     return false;
 }
 
-/* Checks the operands and casts them to the tape's type; false after an error. */
+/* Checks the operands and casts them to the tape's type; returns false after an error. */
 static bool accepted(ab_ctx *c, ab_t *q, ab_t *k, ab_t *v, ab_t *beta, ab_t *decay, int64_t chunk)
 {
     if (!q->id || !k->id || !v->id) return false;
@@ -46,7 +46,7 @@ ab_t t_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int 
     shape_part(c, y, OUTPUT(DELTA_SCAN, states), generic_type(c), d.dim);
     return y;
 }
-/* The gradient of a scan y with n inputs: operation `back` of them, the two other outputs, and dy. */
+/* The gradient of a scan y with n inputs: operation `back`, which reads these inputs, y's two other outputs, and dy. */
 static void scan_rule(ab_ctx *c, ab_t y, ab_t dy, op back, int n)
 {
     node v = *tape_at(c, y);
@@ -91,7 +91,7 @@ ab_t t_dplr_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t decay, 
 }
 static void dplr_scan_rule(ab_ctx *c, ab_t y, ab_t dy) { scan_rule(c, y, dy, OP_DPLR_SCAN_BACK, 6); }
 
-/* Checks shapes and repeats axes of length 1; false after an error. */
+/* Checks shapes and repeats axes of length 1; returns false after an error. */
 static bool system_given(ab_ctx *c, ab_t *l, ab_t *b)
 {
     *l = number(c, *l), *b = number(c, *b);
@@ -126,8 +126,8 @@ static void solve_rule(ab_ctx *c, ab_t y, ab_t dy)
 const grad_rule delta_rules[OP_COUNT] = {
     [OP_DELTA_SCAN] = delta_scan_rule, [OP_DPLR_SCAN] = dplr_scan_rule, [OP_SOLVE_LOWER] = solve_rule};
 
-/* ---- composed, by chunks of C positions: the formulas of cpu/delta_scan.inc, with each state from all chunks before
- * it, which takes log2(chunks) rounds ---- */
+/* ---- composed of other operations, by chunks of C positions: the formulas of cpu/delta_scan.inc. All states before
+ * chunks are computed together, in log2(chunks) rounds ---- */
 
 typedef struct {
     ab_ctx *c;
@@ -135,7 +135,7 @@ typedef struct {
     bool backwards;
 } chunked;
 
-/* [C,C]: 1 where one(row, column) holds, both counted in the order of the recurrence */
+/* [C,C]: 1 where one(row, column, by) holds; rows and columns are numbered in the order of the recurrence */
 static ab_t where_in_chunk(const chunked *s, bool (*one)(int64_t i, int64_t j, int64_t by), int64_t by)
 {
     double *v = xcalloc((size_t)(s->C * s->C), sizeof *v);
@@ -146,13 +146,13 @@ static ab_t where_in_chunk(const chunked *s, bool (*one)(int64_t i, int64_t j, i
     free(v);
     return y;
 }
-static bool not_behind(int64_t i, int64_t j, int64_t by) { return j + by <= i; } /* with by = 1: strictly before */
-/* row i lies in the second, column j in the first of two neighbouring blocks of `by` */
+static bool not_behind(int64_t i, int64_t j, int64_t by) { return j + by <= i; } /* by 1: strictly before */
+/* is row i in the second, and column j in the first, of two neighbouring blocks of `by`? */
 static bool pair_of(int64_t i, int64_t j, int64_t by) { return i / by % 2 && j / by == i / by - 1; }
 
 static bool equal(int64_t i, int64_t j, int64_t by) { return i == j + by; }
 
-/* 1 on the diagonal: [n,n] */
+/* [n,n]: 1 on the diagonal */
 static ab_t unit(ab_ctx *c, int64_t n) { return where_in_chunk(&(chunked){c, n, false}, equal, 0); }
 
 static ab_t zeros_like(ab_ctx *c, ab_t x, int axis, int64_t n)
@@ -165,7 +165,7 @@ static ab_t zeros_like(ab_ctx *c, ab_t x, int axis, int64_t n)
     return z;
 }
 
-/* [B,H,T,d] -> [B H, chunks, C, d], with zeros behind the end; id 0 stays so */
+/* [B,H,T,d] -> [B H, chunks, C, d], with zeros behind the end; returns id 0 for id 0 */
 static ab_t in_chunks(const chunked *s, ab_t x)
 {
     if (!x.id) return x;
@@ -222,7 +222,7 @@ static ab_t states_before(const chunked *s, ab_t own, ab_t factor, ab_t matrix)
     return shift_chunks(s, own, 1);
 }
 
-/* The rows of all chunks as [B,H,time,d_v], d: the shape of v */
+/* The rows of all chunks as [B,H,time,d_v]. shape: v's. */
 static ab_t from_chunks(const chunked *s, ab_t y, const int64_t shape[4])
 {
     if (!y.id) return y;
@@ -270,22 +270,22 @@ ab_t t_delta_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t de
     return from_chunks(&s, y, d.dim);
 }
 
-/* ---- DPLR_SCAN composed. The decay between two positions of a chunk is the product of the later one's since the
- * middle of the smallest block of 2, 4, 8 .. that has both, and of the earlier one's to the middle: neither exceeds 1,
- * however strong the decays. ---- */
+/* ---- DPLR_SCAN composed of other operations. Take the smallest block of 2, 4, 8 .. positions that has two positions
+ * of a chunk in different halves. The decay between the two is the decay from the earlier one to the middle of the
+ * block, times the decay from the middle to the later one: neither exceeds 1, however strong the decays. ---- */
 
-/* In one block of `by`: up to, before, and behind. */
+/* Is j in i's block of `by` positions, and at most i, before i, or behind i? */
 static bool here_to(int64_t i, int64_t j, int64_t by) { return j / by == i / by && j <= i; }
 static bool here_before(int64_t i, int64_t j, int64_t by) { return j / by == i / by && j < i; }
 static bool here_behind(int64_t i, int64_t j, int64_t by) { return j / by == i / by && j > i; }
 
-/* exp of the sums of decay [N,n,C,d_k] over the positions that `which` chooses for each */
+/* exp of the sums of decay [N,n,C,d_k] over the positions j for which which(i, j, by) holds, for each position i */
 static ab_t decay_over(const chunked *s, bool (*which)(int64_t, int64_t, int64_t), int64_t by, ab_t decay)
 {
     return t_map(s->c, t_matmul(s->c, where_in_chunk(s, which, by), decay, 0, 0), AB_EXP);
 }
-/* out[x][y] [N,n,C,C]: row[x] (queries, b) times column[y] (a, keys) with the decays between: of queries up to and with
- * the position itself, of b before it. */
+/* out[x][y] [N,n,C,C] = row[x] (queries, b) times column[y] (a, keys), times the decays between the two positions. For
+ * queries the row's own decay is included, for b it is not. */
 static void dplr_products(const chunked *s, const ab_t row[2], const ab_t column[2], ab_t decay, ab_t out[2][2])
 {
     ab_ctx *c = s->c;
@@ -334,7 +334,7 @@ ab_t t_dplr_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_
     return from_chunks(&s, t_binary(c, OP_ADD, near, t_matmul(c, p[0][0], u, 0, 0)), d.dim);
 }
 
-/* ---- samples: in[3] makes beta, and with it a decay that is not below -1 ---- */
+/* ---- samples: in[3] makes beta (by a sigmoid) and the decay (minus its square, at least -1) ---- */
 
 typedef ab_t (*builder)(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay, int backwards, int64_t chunk);
 static ab_t sampled(ab_ctx *c, const ab_t *in, builder f, bool beta, bool decay, int backwards)

@@ -123,7 +123,7 @@ ab_t t_map(ab_ctx *c, ab_t a, ab_fn f)
     if (y.id && (f == AB_SIGN || f == AB_FLOOR)) tape_at(c, y)->needs = false;
     return y;
 }
-/* If x or y alone determines the gradient, MAP_BACK gets it twice, so that the other need not be kept. */
+/* If x or y alone determines the gradient, MAP_BACK gets it twice, so that the other one need not be kept. */
 static void map_rule(ab_ctx *c, ab_t y, ab_t dy)
 {
     node v = *tape_at(c, y);
@@ -150,7 +150,7 @@ ab_t t_cast(ab_ctx *c, ab_t a, dtype type)
     tape_at(c, y)->type = type;
     return y;
 }
-/* grad_add casts to the input's type. */
+/* Its rule is pass_rule, because grad_add casts to the input's type. */
 
 ab_t t_dropout(ab_ctx *c, ab_t a, double p)
 {

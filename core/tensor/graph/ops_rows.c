@@ -47,7 +47,7 @@ static ab_t relu_gradient(ab_ctx *c, ab_t y, ab_t dy)
     g->i.LINEAR_DX.y = y.id;
     return dy;
 }
-/* If dy comes from a norm's gradient: its sums over rows, which that operation computes as well. Else id 0. */
+/* If a norm's gradient computes dy: dy's sums over rows, which the norm then computes as well. Else id 0. */
 static ab_t sums_by_norm(ab_ctx *c, ab_t dy)
 {
     const node *v = tape_at(c, dy);
@@ -85,7 +85,7 @@ static void linear_rule(ab_ctx *c, ab_t y, ab_t dy)
     grad_add(c, v.i.LINEAR.b, sums);
     if (!grad_wanted(c, x.id)) return;
     ab_t base = grad_base(c, x.id);
-    /* y: relu_gradient's */
+    /* y is id 0: relu_gradient sets it */
     ab_t dx = tape_push(c, OP_LINEAR_DX, v.type, tape_at(c, x)->dim, 4, (ab_t[]){dy, w, base, {0}},
                         &(attr){.LINEAR = {.transposed = v.a.LINEAR.transposed, .padding = v.a.LINEAR.padding}});
     (base.id ? grad_replace : grad_add)(c, x.id, dx);
@@ -181,7 +181,7 @@ static void norm_rule(ab_ctx *c, ab_t y, ab_t dy)
     if (!own_mask) drop_part(c, g, OUTPUT(NORM_BACK, ds));
     shape_part(c, g, OUTPUT(NORM_BACK, d_gain), sum_type(c), (int64_t[4]){1, 1, 1, v.dim[3]});
     shape_part(c, g, OUTPUT(NORM_BACK, d_bias), sum_type(c), (int64_t[4]){1, 1, 1, v.dim[3]});
-    drop_part(c, g, OUTPUT(NORM_BACK, sums)); /* dropped until sums_by_norm needs it */
+    drop_part(c, g, OUTPUT(NORM_BACK, sums)); /* unused unless sums_by_norm asks for it */
     grad_add(c, v.i.NORM.x, g);
     if (has_s) grad_add(c, v.i.NORM.s, own_mask ? tape_part(c, g, OUTPUT(NORM_BACK, ds)) : g);
     grad_add(c, v.i.NORM.gain, tape_part(c, g, OUTPUT(NORM_BACK, d_gain)));

@@ -1,4 +1,4 @@
-/* ops_shape.c - axes, ids and tables, the attention context's moves between rows and [B,H,T,d]. */
+/* ops_shape.c - operations on axes, ids and tables; moves of the attention context between rows and [B,H,T,d]. */
 #include "tensor/graph/grad.h"
 #include <string.h>
 

@@ -13,7 +13,7 @@ param *params_find(const params *s, const char *name)
 
 static size_t aligned(size_t count) { return (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN; }
 
-/* A parameter's kind by the hook that asks for it and by its shape; the maker of a table of tokens marks it. */
+/* A parameter's kind, by the plugin function that asks for it and by its shape. Tables of tokens are marked later. */
 static ab_parameter_kind kind_of(ab_hook hook, const param *p)
 {
     bool vector = p->count == (size_t)p->dim[3];
@@ -40,7 +40,7 @@ param *params_add(params *s, const char *name, const int64_t dim[4], double scal
 void params_order(params *s, int n_groups)
 {
     s->total = 0;
-    for (int g = 0; g <= n_groups; g++) { /* the last round places buffers */
+    for (int g = 0; g <= n_groups; g++) { /* the last round is for buffers */
         if (g == n_groups) s->learned = s->total;
         for (size_t i = 0; i < s->n; i++) {
             if (s->p[i].buffer ? g < n_groups : s->p[i].group != g) continue;

@@ -17,7 +17,7 @@ static bool has_storage(const node *v)
     return v->live && v->op != OP_PARAM && v->op != OP_CONST && v->op != OP_STATE && node_count(v) > 0;
 }
 
-/* ---- who is read, and how long ---- */
+/* ---- which values are read, and until when ---- */
 
 static void mark_live(ab_ctx *c)
 {
@@ -58,13 +58,13 @@ static void find_last_readers(ab_ctx *c)
     for (int32_t i = 1; i < c->n; i++) {
         node *v = &c->v[i];
         int32_t first =
-            v->op == OP_PART ? v->i.PART.of : i; /* unread outputs are written too, so they must not overlap */
+            v->op == OP_PART ? v->i.PART.of : i; /* unread outputs are written, too, so they must not overlap */
         v->last = first + c->v[first].n_out - 1;
         if (!v->live) continue;
         for (int k = 0; k < v->n_in; k++) {
             node *u = &c->v[v->in[k]];
             if (v->in[k] && u->last < i + v->n_out - 1) u->last = i + v->n_out - 1; /* no later output may reuse it */
-            if (v->in[k] && v->op == OP_ASSIGN) u->last = c->n;  /* assignments are done at the very end */
+            if (v->in[k] && v->op == OP_ASSIGN) u->last = c->n;  /* assignments happen at the very end */
             if (v->in[k] && u->phase < v->phase) u->last = c->n; /* read again by later runs of the later phase */
         }
     }
@@ -117,7 +117,7 @@ static void place_gradients(ab_ctx *c)
     }
 }
 
-/* A gradient that is another value's storage, too (an input, a second parameter's), is copied first. */
+/* Copies a gradient whose storage is also another value's: an input, or a second parameter's gradient. */
 static void own_gradients(ab_ctx *c)
 {
     int32_t forward_n = c->forward_n;
@@ -153,7 +153,7 @@ static size_t take(holes *s, size_t need)
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < s->n; i++)
         if (s->h[i].size >= need && (best == SIZE_MAX || s->h[i].size < s->h[best].size)) best = i;
-    if (best == SIZE_MAX) { /* at the end, from the last hole on if that touches it */
+    if (best == SIZE_MAX) { /* no hole is large enough: append, from the last hole on if it touches the end */
         size_t at = s->top;
         if (s->n && s->h[s->n - 1].at + s->h[s->n - 1].size == s->top) at = s->h[--s->n].at;
         s->top = at + need;
@@ -193,7 +193,7 @@ static bool in_arena(const ab_ctx *c, int32_t i)
     return has_storage(v) && v->alias == i && !v->data;
 }
 
-/* Inputs, and values that an earlier phase computes for all runs of a later one, have a place from the start. */
+/* Inputs, and values that an earlier phase computes for all runs of a later one, are placed before any run. */
 static bool there_before(const ab_ctx *c, int32_t i)
 {
     const node *v = &c->v[i];
@@ -203,7 +203,7 @@ static bool there_before(const ab_ctx *c, int32_t i)
 /* The slab that holds a value, or NULL. Its first value reserves it, its last reader frees it. */
 static slab *slab_of(const ab_ctx *c, const node *v) { return v->slab ? &c->slabs[v->slab - 1] : NULL; }
 static size_t room_of(const ab_ctx *c, const node *v) { return bytes_of(v) * (size_t)(v->slab ? slab_of(c, v)->n : 1); }
-static bool take_room(holes *s, slab *all, node *v, size_t room) /* false: it has a place already */
+static bool take_room(holes *s, slab *all, node *v, size_t room) /* false: it is placed already */
 {
     bool first = !all || !all->taken;
     size_t at = first ? take(s, room) : all->at;
@@ -285,7 +285,7 @@ int tape_measure(ab_ctx *c)
     together_find(c);
     share_storage(c);
     for (int32_t i = 1; i < c->forward_n && c->grad; i++)
-        if (c->v[i].op == OP_PARAM && c->grad[i]) c->v[plan_root(c, c->grad[i])].data = c; /* not in the arena */
+        if (c->v[i].op == OP_PARAM && c->grad[i]) c->v[plan_root(c, c->grad[i])].data = c; /* set: not in the arena */
     together_reserve(c);
     place_values(c);
     return 0;

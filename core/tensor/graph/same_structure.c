@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For each node: is it a result, or does one depend on it? [c->n] */
+/* For each node: is it a result, or does a result depend on it? [c->n] */
 static bool *needed(const ab_ctx *c)
 {
     bool *y = xcalloc((size_t)c->n, sizeof *y);
@@ -46,10 +46,10 @@ static bool same_node(const ab_ctx *a, const node *u, const ab_ctx *b, const nod
     if (u->op != v->op || u->type != v->type || u->n_in != v->n_in || u->param != v->param || u->phase != v->phase)
         return false;
     if (!same_shape(u, v) && u->op != OP_INPUT) return false;
-    /* leaves are as long as the batch's times */
+    /* the shapes of leaves depend on the batch */
     if (u->op == OP_ATTEND_PROGRAM || u->op == OP_ATTEND_PROGRAM_BACK) return false;
     if (u->op == OP_CONST && !same_numbers(u, v)) return false;
-    /* attributes of unknown size */
+    /* a CALL's attributes have an unknown size and cannot be compared */
     if (u->op == OP_CALL && (u->call != v->call || u->call_attr || v->call_attr)) return false;
     return same_constants(u, v) && same_inputs(a, u, b, v, twin);
 }

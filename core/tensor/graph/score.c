@@ -114,7 +114,6 @@ static bool take(score_draft *d, ab_t result, score_program *f)
 score_program *score_draft_close(score_draft *d, ab_ctx *c, ab_t result)
 {
     score_program *f = arena_alloc(&c->memory, sizeof *f);
-    /* the score itself is an input: what it is multiplied by must be a value of its own to hold a gradient */
     bool good = result.id && take(d, result, f);
     tape_free(d->tape);
     d->tape = NULL;

@@ -67,14 +67,14 @@ typedef struct score_program {
     int window;       /* leaf; -1: none */
     int blocks;       /* leaf that chooses blocks, if `block` */
     int64_t block;    /* keys of a block; 0: none are chosen. Not with WEIGHTS_PLAIN */
-    int keys, values; /* leaves E and z's table (see above), for keys and values; -1: none */
+    int keys, values; /* leaves that are tables, E and z's (see above); -1: none */
     double keys_scale;
     int hiding;               /* value: the last term of t, independent of scores and learned values; -1: none */
     int d_score;              /* value: the gradient of VALUE_SCORE; -1: none */
     int d_leaf[SCORE_LEAVES]; /* values; -1: not needed */
-    int maps;                 /* 0: one, without a factor */
+    int maps;                 /* number of maps; 0: one map, without a factor */
     double factor[SCORE_MAPS];
-    int number[SCORE_MAPS]; /* leaf; -1: 1 */
+    int number[SCORE_MAPS]; /* leaf with the map's number; -1: it is 1 */
 } score_program;
 /* Has leaf i one number per query: a sink, or a map's number? */
 static inline bool score_number(const score_program *f, int i)
@@ -93,8 +93,7 @@ typedef struct {
 } score_draft;
 void score_draft_open(score_draft *d, const ab_ctx *c);
 ab_t score_draft_leaf(score_draft *d, bool wants_gradient);
-/* The program that computes `result`, in c's memory; NULL: too long, or with an operation that programs do not
- * support. */
+/* The program that computes `result`, in c's memory; NULL: too long, or an operation that programs lack. */
 score_program *score_draft_close(score_draft *d, ab_ctx *c, ab_t result);
 
 /* The keys [from, to) before `seen` that window w [B or 1,1,Tq,2] (F32 or F64) leaves for query i of a sentence. from

@@ -59,14 +59,12 @@ typedef struct { /* values of equal size, side by side in the arena */
     size_t at; /* in the arena */
 } slab;
 
-/* One arena shared by tapes that run one at a time; grows to the largest. Call workspace_free before the backend
- * closes. */
+/* One arena shared by tapes that run one at a time; grows to the largest. Free it before the backend closes. */
 typedef struct {
     char *data;
     size_t size;
 } workspace;
-/* Tables computed by plugins (ab_table), keyed by function, settings and shape, so that later traces reuse
- * them. */
+/* Tables computed by plugins (ab_table), by a key of function, settings and shape: later traces reuse them. */
 typedef struct {
     uint64_t key;
     int64_t dim[4];
@@ -135,8 +133,8 @@ struct ab_ctx {
     attn_context *attn;
     ab_hook hook;                /* the plugin function being run; AB_IN_HOST: none */
     const ab_parameter *updated; /* the parameter whose update is traced, NULL elsewhere */
-    sums_use sums;               /* hook of the function that is being traced */
-    int n_sums;                  /* SUMS_READ: how many there are */
+    sums_use sums;               /* how the function being traced uses sums */
+    int n_sums;                  /* SUMS_READ: number of sums */
     struct owned_name *names;    /* names of learned values used so far in this layer: plugin/attention_context.h */
     struct shared_value *across; /* values shared by earlier layers: plugin/attention_context.h */
     noted *recorded;             /* in the order of calls */
@@ -161,8 +159,7 @@ struct ab_ctx {
     bool planned;
 };
 
-/* ---- building (ops_*.c). Every function passes on a failed input and returns the failed tensor after an error.
- * ---- */
+/* ---- building (ops_*.c). Functions pass on failed inputs and return the failed tensor after an error. ---- */
 
 ab_ctx *tape_new(params *s, const backend *b, dtype compute, bool training);
 void tape_free(ab_ctx *c);
@@ -320,15 +317,15 @@ int tape_run_phase(ab_ctx *c, const run_options *o, phase only);
 void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k); /* node i as a kernel call */
 bool tape_is_call(const node *v);                    /* does this node run a kernel when its turn comes? */
 int32_t tape_written_by(const ab_ctx *c, int32_t i); /* the node that runs when node i's value is written */
-/* Runs a planned tape on the CPU again, with the inputs it has, up to the first operation whose result has NaN or
- * +infinity. True and a sentence that names it, its place and the plugin's line; false: none, or not on the CPU. */
+/* Runs a planned tape on the CPU again, with its present inputs, up to the first operation whose result has NaN or
+ * +infinity. Returns true and writes to out a sentence that names the operation, its place in the model and the
+ * plugin's line. false: there is none, or the tape is not on the CPU. */
 bool tape_find_not_finite(ab_ctx *c, const run_options *o, char *out, size_t n);
 /* print.c: keeps a copy of x, and of its gradient on a tape that has one. */
 void t_print(ab_ctx *c, ab_t x, const char *name);
-void print_gradient(ab_ctx *c, int32_t x);   /* the gradient of node x is complete */
+void print_gradient(ab_ctx *c, int32_t x);   /* call it when the gradient of node x is complete */
 bool is_printed(const ab_ctx *c, int32_t i); /* is node i a copy made by t_print? */
-/* Writes the values that ab_print kept in the last run: a line per value and per gradient, each beginning with `when`.
- * */
+/* Writes what ab_print kept in the last run: a line per value and per gradient, each beginning with `when`. */
 int tape_print(const ab_ctx *c, const char *when, FILE *to, err *e);
 /* Runs one node. wait (may be NULL) returns when all kernels are done; for the profile. */
 int tape_run_node(ab_ctx *c, int32_t i, const run_options *o, void (*wait)(void));

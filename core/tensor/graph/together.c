@@ -2,13 +2,12 @@
  * the inputs in memory for longer.
  *
  * A group has the LINEAR_DW nodes of one parameter in several layers ("enc.0.ffn.w1", "enc.1.ffn.w1"). All of them run
- * in the place of the last, which is the first layer's. Until then their rows and the gradients of these are kept: rows
- * of all layers are there anyway when the backward pass begins. A batch needs equal steps from layer to layer.
- * Gradients of parameters have them if layers are alike; the inputs get a slab of the arena, with a place for each
- * member. Members of a group without equal steps run one by one, each in its own place.
+ * when the last one would, which is the first layer's. Until then their inputs are kept: the rows, which all layers
+ * keep until the backward pass anyway, and the gradients of results. In a batch, addresses must have equal steps from
+ * layer to layer. Gradients of parameters have them if layers are alike; the inputs get a slab of the arena, with a
+ * place for each member. Members of a group without equal steps run one by one, each when its own turn comes.
  *
- * In decoding, a product that only a norm reads runs with it.
- */
+ * In decoding, a product that only a norm reads runs together with the norm. */
 #include "tensor/graph/together.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -39,7 +38,7 @@ static bool overwritten(const ab_ctx *c, int32_t x, int32_t from, int32_t to)
     return false;
 }
 
-/* For each node the id of the parameter whose gradient it is [n]; 0: none, or another node reads its output. */
+/* [n]: for each node the parameter whose gradient it is; 0: none, or another node reads its output. */
 static int32_t *parameter_of_gradients(const ab_ctx *c)
 {
     int32_t *of = xcalloc((size_t)c->n, sizeof *of);
@@ -53,7 +52,7 @@ static int32_t *parameter_of_gradients(const ab_ctx *c)
     return of;
 }
 
-/* Could node b be the member after a? */
+/* Could node b follow a in a group? */
 static bool belongs(const ab_ctx *c, const int32_t *of, int32_t a, int32_t b)
 {
     const node *u = &c->v[a], *v = &c->v[b];
@@ -153,7 +152,7 @@ static bool reserve(ab_ctx *c, const joint_group *t, int in)
     }
     c->slabs = grow(c->slabs, &c->slabs_cap, c->n_slabs + 1, sizeof *c->slabs);
     c->slabs[c->n_slabs++] = (slab){.n = t->n, .last = last};
-    for (int k = 0; k < t->n; k++) /* the last member belongs to the first layer and lies first, like its parameter */
+    for (int k = 0; k < t->n; k++) /* the last member, the first layer's, lies first, as its parameter does */
         c->v[r[k]].slab = (int32_t)c->n_slabs, c->v[r[k]].place = t->n - 1 - k;
     return true;
 }

@@ -4,16 +4,16 @@
 #define ABLATE_TOGETHER_H
 #include "tensor/graph/grad.h"
 
-/* After the last readers are known: finds the groups, whose inputs then live until the last member; and, in decoding,
- * the products that only a norm reads, which run with it. */
+/* Finds the groups, whose inputs then live until the last member runs, and in decoding the products that only a norm
+ * reads, which run with it. Call it when the last readers are known. */
 void together_find(ab_ctx *c);
-/* After storage is shared: a slab for each input that the members do not share. */
+/* Reserves a slab for each input that a group's members do not share. Call it after storage is shared. */
 void together_reserve(ab_ctx *c);
-/* After values have addresses: groups whose members lie at equal steps become batches. */
+/* Makes batches of the groups whose members lie at equal steps. Call it when values have addresses. */
 void together_settle(ab_ctx *c);
 
 /* ---- defined in plan.c ---- */
-int32_t plan_storage(const ab_ctx *c, int32_t i); /* the first value over which this one is written by force */
+int32_t plan_storage(const ab_ctx *c, int32_t i); /* first of the values that must share i's storage */
 int32_t plan_root(const ab_ctx *c, int32_t i);    /* the value whose storage it shares */
-bool plan_may_place(const ab_ctx *c, int32_t i);  /* does it get a place in the arena when its node runs? */
+bool plan_may_place(const ab_ctx *c, int32_t i);  /* is it placed in the arena only when its node runs? */
 #endif

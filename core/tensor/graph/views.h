@@ -19,8 +19,8 @@ static inline void strides_of(const view *v, int64_t stride[4])
     }
 }
 
-/* Merges axes that are contiguous in each of n tensors. Returns the number of axes that remain; these come last. The
- * others get length 1 and step 0. */
+/* Merges axes that are contiguous in each of n tensors. Returns how many remain; these come last, the others get length
+ * 1 and step 0. */
 static inline int join_axes(int64_t dim[4], int64_t step[][4], int n)
 {
     int at = 4;
@@ -93,7 +93,7 @@ static inline int no_kernel_on(const char *where, const call *k, err *e)
     return fail(e, "%s has no kernel from %s to %s", where, in, dtype_name(k->out[0].type));
 }
 
-/* ---- calls that no kernel of either backend can take: 0, or -1 and e ---- */
+/* ---- checks of calls, for both backends: 0, or -1 and e ---- */
 
 static inline int want_function(const call *k, err *e)
 {

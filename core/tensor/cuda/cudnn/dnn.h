@@ -51,7 +51,7 @@ void dnn_graph_free(dnn_graph *g);
  * [elements], int32 [B + 1]. */
 dnn_tensor dnn_given(dnn_graph *g, cudnnDataType_t type, dnn_shape s, dnn_tensor offsets);
 dnn_tensor dnn_number(dnn_graph *g, float value); /* [1,1,1,1] */
-/* between operations only */
+/* A tensor between operations, without memory of its own. */
 dnn_tensor dnn_inner(dnn_graph *g, cudnnDataType_t type, dnn_shape s, dnn_tensor offsets);
 
 /* y: the output tensor, or 0 for an inner tensor. Returns the result's number. */
@@ -66,7 +66,7 @@ dnn_tensor dnn_select(dnn_graph *g, dnn_tensor mask, dnn_tensor x, dnn_tensor ot
 dnn_tensor dnn_reduce(dnn_graph *g, cudnnReduceTensorOp_t how, dnn_tensor x, dnn_tensor y);
 /* An inner tensor of bf16 in x's storage, with other axes. */
 dnn_tensor dnn_relayout(dnn_graph *g, dnn_tensor x, dnn_shape s, dnn_tensor offsets);
-/* [.., M, K] [.., K, N], fp32 sums; rows, columns, within: 0, or int32 [B,1,1,1] with valid lengths. */
+/* a [.., M, K] times b [.., K, N], fp32 sums. rows, columns, within: valid lengths, int32 [B,1,1,1], or 0. */
 dnn_tensor dnn_product(dnn_graph *g, dnn_tensor a, dnn_tensor b, dnn_tensor rows, dnn_tensor columns, dnn_tensor within,
                        dnn_tensor y);
 

@@ -1,11 +1,11 @@
 /* dnn_attend.c - attention on packed rows by cuDNN, for long sentences, which fill its tiles of 128 x 128.
  *
  * The graphs are the ones that cuDNN knows as flash attention (its documentation, "Scaled Dot-Product Attention"):
- * scores, scale, padding, causal mask, softmax, product; backward, the weights are computed again from the log-sum-exp.
- * Our own kernels write the same log-sum-exp, so either pass may be theirs. A plan is kept per shape, also the fact
- * that cuDNN has none. Rows are bf16, without dropout (cuDNN would draw other bits than the CPU). The backward pass is
- * the one that sums in a fixed order; its working memory is [sentences, heads, queries, keys], hence WORKSPACE_MOST.
- */
+ * scores, scale, padding, causal mask, softmax, product; the backward pass computes the weights again from the
+ * log-sum-exp. Our own kernels write the same log-sum-exp, so cuDNN and our kernels can compute one pass each. A plan
+ * is kept per shape, and also the fact that cuDNN has none. Rows are bf16, without dropout (cuDNN would draw other bits
+ * than the CPU). The backward pass is the variant that sums in a fixed order; its working memory is [sentences, heads,
+ * queries, keys], hence WORKSPACE_MOST. */
 #include "tensor/cuda/cudnn/dnn_attend.h"
 #include <stdlib.h>
 
@@ -44,20 +44,20 @@ enum {
     LONG = 128 /* rows of a tile */,
     WIDEST = 256,
     WORKSPACE_MOST = 1 << 30,
-    BESIDE = 3 /* lists beside those of rows */
+    BESIDE = 3 /* lists of sentences for tensors that are not rows */
 };
 
 /* ---- the choice ---- */
 
-/* "cudnn": wherever cuDNN can; "auto", the default: if the tape has room for LONG rows per sentence. The longest
- * sentence does not decide: beside many short ones cuDNN's tiles would be empty. */
+/* Is cuDNN selected? "cudnn": wherever it can compute. "auto", the default: if the tape has room for LONG rows per
+ * sentence, whatever its longest sentence: beside many short ones cuDNN's tiles would be empty. */
 static bool wanted(const gpu_attention *a, attend_wish wish)
 {
     int64_t rows = a->rows > a->keys ? a->rows : a->keys;
     return wish == ATTEND_AUTO ? rows >= (int64_t)LONG * a->sentences : wish == ATTEND_CUDNN;
 }
 
-/* The tensors of rows: those of the forward pass come first. */
+/* The tensors of rows. Those of the forward pass come first. */
 enum { Q, K, V, Y, DY, DQ, DK, DV, FORWARD = Y + 1, BACKWARD = DV + 1 };
 static bool is_of_keys(int i) { return i == K || i == V || i == DK || i == DV; }
 static bool is_of_values(int i) { return i == V || i == Y || i == DY || i == DV; }
@@ -88,7 +88,7 @@ typedef struct {
     shape_key key;
     bool refused;
     dnn_graph *graph;
-    /* tensors of the graph, and their offsets */
+    /* the graph's tensors: rows, their offsets, and others */
     dnn_tensor rows[BACKWARD], off[BACKWARD], lse, off_lse, sums, queries, keys;
 } plan;
 static plan *plans;

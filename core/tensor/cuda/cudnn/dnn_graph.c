@@ -23,7 +23,7 @@ typedef struct {
 } tensor;
 struct dnn_graph {
     const dnn_functions *f;
-    err error; /* the first one sticks */
+    err error; /* the first error; later ones are ignored */
     tensor tensor[MOST + 1];
     descriptor op[MOST], owned[MOST_OWNED], plan;
     int n_tensors, n_ops, n_owned;
@@ -93,7 +93,7 @@ static void finalize(dnn_graph *g, descriptor d, const char *doing)
 {
     if (!bad(g)) took(g, g->f->cudnnBackendFinalize(d), doing);
 }
-/* Returns y, its result, or 0 after an error. */
+/* Adds the operation to the graph. Returns y, its result, or 0 after an error. */
 static dnn_tensor add_operation(dnn_graph *g, descriptor d, const char *doing, dnn_tensor y)
 {
     finalize(g, d, doing);
@@ -298,7 +298,7 @@ static bool try_mode(dnn_graph *g, descriptor graph, descriptor device, cudnnBac
     set(g, heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
     set_descriptor(g, heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device);
     if (bad(g) || g->f->cudnnBackendFinalize(heuristics) != CUDNN_STATUS_SUCCESS)
-        return false; /* the heuristic has no configurations */
+        return false; /* the heuristic knows no configurations */
     int64_t n = 0;
     for (int i = 0; i < MOST_CONFIGS; i++) config[i] = make(g, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     if (bad(g) ||
