@@ -114,7 +114,7 @@ value_list read_list(build *b, const char *prefix, const ini_entry *e);
 const ab_option *key_param(const build *b, const char *key);
 /* The absolute form of a path in the INI (relative to the file) or on the command line. */
 const char *absolute_path(const spec *s, const char *where, const char *path, arena *a);
-void absolute_folders(const spec *s, const char *where, const char *folders, str *out); /* appends "a:b" */
+void absolute_folders(const spec *s, const char *where, const char *folders, str *out); /* appends them as "a:b" */
 extern const char COMMAND_LINE[]; /* `where` of settings from -s */
 /* The plugin that a core key's value names, or NULL. */
 const known_plugin *known_of(const build *b, const char *kind, const char *value);

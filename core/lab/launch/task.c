@@ -98,7 +98,7 @@ enum { MOST = 1024 }; /* runs of a task */
 
 typedef struct {
     const char *spool, *job; /* job: FOLDER/job, or NULL in Slurm */
-    int64_t first, n, left;  /* runs of the task; workers that have not ended */
+    int64_t first, n, left;  /* first, n: runs of the task; left: workers that have not ended */
     pid_t *pid;              /* [n] */
     bool *ranked;            /* [n] pid is mpirun's */
     char me[192];

@@ -51,9 +51,9 @@ double comparison_detectable(const comparison *c);
  * there are several bases. Returns the number of rows in Holm's adjustment. */
 size_t compare_rows(const comparison_task *t, comparison *out, size_t *best);
 
-/* Tests A/A and planted differences on real runs: `deals` times draws n seeds of `a` and n others of `b` (which may be
- * the same row) and compares them as if they were two rows. Returns the share with p <= level; NaN if a row has fewer
- * than 2n runs (n, for two rows). Deterministic in `seed`. */
+/* Checks the test on real runs: `deals` times draws n seeds of `a` and n others of `b` (A/A: the same row) and compares
+ * them as if they were two rows. Returns the share with p <= level; NaN if a row has too few runs: n, A/A 2n.
+ * Deterministic in `seed`. */
 double dealt_rejections(const read_row *a, const read_row *b, const metric *m, size_t n, size_t deals, double level,
                         uint64_t seed);
 

@@ -14,7 +14,7 @@ typedef struct {
     bool sequential;             /* undecided rows got more seeds: p accounts for the looks */
     size_t most_seeds;           /* use at most this many runs of a row; 0: all */
     size_t base_seeds;           /* with looks: base's runs at a look, if more than the look has */
-    double margin;               /* as printed; 0: none */
+    double margin;               /* the criterion's, in the printed unit; 0: none */
     bool one_sided;              /* the margin bounds a loss alone */
     const double *failed_as;     /* the value of a failed or diverged run; NULL: it has none */
 } comparison_task;

@@ -19,8 +19,8 @@ void guard_connection(sqlite3 *q)
     sqlite3_exec(q, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
 }
 
-/* Did ablate make this view? The schema's views are known by their text; views of experiments and published tables, and
- * `settings`, by their name. */
+/* Did ablate make this view? Recognises the schema's views by their text; views of experiments and published tables,
+ * and `settings`, by their name. */
 static bool is_known_view(const char *name, const char *text, bool generated)
 {
     if (generated || same(name, "settings") || has_prefix(name, "published_")) return true;

@@ -84,7 +84,7 @@ typedef struct {
 } read_row;
 
 typedef struct {
-    const char *name, *note, *headline, *paper_table; /* the last three or NULL */
+    const char *name, *note, *headline, *paper_table; /* all but name may be NULL */
     const char *view;                                 /* name of its view in SQL */
     const char *analysis;                             /* JSON, or NULL: db_experiment_spec's */
     double created_at;
@@ -117,7 +117,7 @@ int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair *
 int reader_trials(reader *r, const char *experiment, arena *a, db_trial **out, size_t *n, err *e);
 
 typedef struct {
-    const char *name, *note, *paper_table; /* the last two or NULL */
+    const char *name, *note, *paper_table; /* all but name may be NULL */
     double created_at;
     int64_t rows, runs, queued, running, done, failed, killed, skipped;
 } read_listed;
