@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # mutants.sh ROOT [WORD...] - tests the tests: each row of tests/oracle/mutants.txt (or $MUTANTS) names a wrong line and
-# a test of the short suite. Applies one row at a time to a copy of the tree, and fails if the test still passes. Each
-# test must pass in the unchanged copy first. WORD: only rows that contain it.
+# a test. Applies one row at a time to a copy of the tree, and fails if the test still passes. Each test must pass in
+# the unchanged copy first. WORD: only rows that contain it.
 set -euo pipefail
 root=$(readlink -f "${1:?the folder to look at}")
 shift
@@ -14,7 +14,7 @@ tar -C "$root" --exclude=./.git --exclude='./build*' --exclude=./data --exclude=
 cd "$work/tree"
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 ABLATE_CMAKE="${ABLATE_CMAKE-} -DABLATE_WERROR=OFF"
 
-# rows [WORD...]: prints rows, FILE | TEXT | WRONG TEXT | TEST
+# rows [WORD...]: prints rows, FILE | TEXT | WRONG TEXT | [SETTING=VALUE]... TEST
 rows() {
     local row word
     while IFS= read -r row; do
@@ -30,13 +30,22 @@ put() {
         die "$ARGV: \"$ENV{TEXT}\" stands there $n times, expected once\n" if $n != 1;
         s/\Q$ENV{TEXT}\E/$ENV{WRONG}/' "$1"
 }
-check() { ./ablate test -R "^($1)\$" >"$work/said" 2>&1 </dev/null; }
+# check [SETTING=VALUE]... TEST|TEST...: builds and runs the tests, those of the long suite after the others.
+check() {
+    local named=("-R" "^(${!#})\$")
+    env "${@:1:$#-1}" ./ablate test "${named[@]}" >"$work/said" 2>&1 </dev/null ||
+        grep -q 'No tests were found' "$work/said" || return 1
+    env "${@:1:$#-1}" ctest --test-dir build --output-on-failure -L long "${named[@]}" >>"$work/said" 2>&1 </dev/null
+}
 
 rows "$@" >"$work/rows"
 [ -s "$work/rows" ] || { echo "no row of $list contains this"; exit 1; }
-tests=$(sed 's/.* | //' "$work/rows" | sort -u | paste -sd'|')
-check "$tests" || { tail -20 "$work/said"; echo "the tests fail in the unchanged tree"; exit 1; }
-[[ $(cat "$work/said") == *"100% tests passed"* ]] || { tail -20 "$work/said"; echo "these tests do not exist: $tests"; exit 1; }
+sed 's/.* | //' "$work/rows" | sort -u >"$work/tests"
+{ grep -v ' ' "$work/tests" | paste -sd'|'; grep ' ' "$work/tests" || true; } | while read -ra test; do
+    [ ${#test[@]} -gt 0 ] || continue
+    check "${test[@]}" || { tail -20 "$work/said"; echo "the tests fail in the unchanged tree: ${test[*]}"; exit 1; }
+    [[ $(cat "$work/said") == *"100% tests passed"* ]] || { tail -20 "$work/said"; echo "these tests do not exist: ${test[*]}"; exit 1; }
+done
 bad=0 n=0
 while IFS= read -r row; do
     row=${row// | /$'\x1f'}
@@ -44,7 +53,8 @@ while IFS= read -r row; do
     cp -p "$file" "$work/kept"
     put "$file" "$text" "$wrong" || { bad=1; continue; }
     n=$((n + 1))
-    if check "$test"; then
+    read -ra words <<<"$test"
+    if check "${words[@]}"; then
         echo "$file: $test does not notice \"$wrong\""
         bad=1
     elif ! grep -q 'tests failed' "$work/said"; then

@@ -3,9 +3,10 @@
 #   an include upward or sideways between the folders of core/; exit outside core/main.c; SQL outside core/lab/results;
 #   CUDA outside core/tensor/cuda; dlopen outside core/network/plugin and core/tensor/{device,comm,cuda}; a loose file
 #   in core/; the folder beside the checkout named outside .ci/run; a file or folder that README.md, CONTRIBUTING.md,
-#   docs/ or a comment names and that is not there; a promise without a test that is there; a page, or all pages written
-#   by hand, over its words; lines over 120 columns; C files over 500 lines, core and plugins over 105,600; files that
-#   include each other in a circle; a comment that opens with "of", "those of", "the same", "what" or "that".
+#   docs/ or a comment names and that is not there; a promise, or a fault of tests/strangers/faults.txt, without a test
+#   that is there and that a wrong line tries; a page, or all pages written by hand, over its words; lines over 120
+#   columns; C files over 500 lines, core and plugins over 105,600; files that include each other in a circle; a comment
+#   that opens with "of", "those of", "the same", "what" or "that".
 # First, every rule is tested on small trees that violate it: each must be refused for its reason.
 set -euo pipefail
 work=$(mktemp -d)
@@ -118,12 +119,12 @@ sub is_test {
     return join('', <$f>) =~ /^    $part\)/m;
 }
 
-# Does tests/oracle/promises.txt have a wrong line for the test, or list it among those without one?
+# Does tests/oracle/promises.txt have a wrong line for the test, or a reason why no wrong line can try it?
 sub is_tried {
     my ($test) = @_;
     return 1 if $test =~ /^tests\//;
     open my $f, '<', "$root/tests/oracle/promises.txt" or return 0;
-    return join('', <$f>) =~ /^(?:[^#].* \| |# without: (?:.* )?)\Q$test\E\b(?!\/)/m;
+    return join('', <$f>) =~ /^(?:[^#\n].* \| (?:\w+=\S+ )*\Q$test\E|# without: \Q$test\E: \S.*)$/m;
 }
 
 # In these sections, each sentence must name the tests that show it, such as [cli/kill, tests/reliability.sh kills].
@@ -145,6 +146,21 @@ sub check_promises {
                 }
             }
             refuse($path, 1, "no test behind: $rest") if $rest =~ /\S/;
+        }
+    }
+}
+
+# Each fault that strangers found has tests: NUMBER | FAULT | TEST, TEST.
+sub check_faults {
+    my ($path, $text) = @_;
+    my $n = 0;
+    for (split /\n/, $text) {
+        $n++;
+        next if /^#/;
+        my ($tests) = /^\d+ \| [^|]+ \| ([^|]+)$/ or refuse($path, $n, 'expected NUMBER | FAULT | TEST, TEST');
+        for (split /, */, $tests // '') {
+            if (!is_test($_)) { refuse($path, $n, "names the test $_, which is not there") }
+            elsif (!is_tried($_)) { refuse($path, $n, "names the test $_, which no wrong line tries") }
         }
     }
 }
@@ -228,6 +244,7 @@ sub check {
         }
     }
     check_names($path, 1, $text) if $path =~ m{^(?:README|CONTRIBUTING|docs/.+)\.md$};
+    check_faults($path, $text) if $path eq 'tests/strangers/faults.txt';
     check_promises($path, $text) if $path =~ m{^docs/.+\.md$};
     my $words = () = $text =~ /\S+/g;
     refuse($path, 1, "$words words, at most $most_words{$path}") if $words > ($most_words{$path} // $words);
@@ -331,8 +348,9 @@ tree() {
     echo "cd ../""shared" >"$t/.ci/run"
     printf '    kills) :;;\n' >"$t/tests/reliability.sh"
     mkdir -p "$t/tests/"{oracle,cli}
-    touch "$t/tests/cli/lone.sh"
-    printf '# without: cli/kill base/test_a\nx.c | a | b | fuzz/ini\n' >"$t/tests/oracle/promises.txt"
+    touch "$t/tests/cli/"{lone,bare,off}.sh
+    printf '%s\n' '# without: cli/kill: it breaks the program itself' '# without: cli/bare' '# x.c | a | b | cli/off' \
+        'x.c | a | b | A=1 B=2 base/test_a' 'x.c | a | b | fuzz/ini' >"$t/tests/oracle/promises.txt"
 }
 
 # refused REASON FILE TEXT: the small tree with FILE added must be refused for REASON.
@@ -409,7 +427,12 @@ refused 'not what the page is for' docs/guide.md '# Guide\n\n## First\n'
 refused 'no test behind: - It holds.' docs/reliability.md '# R\n\nFor.\n\n## Guarantees\n\n- It holds.\n'
 refused 'no test behind: - One.' docs/reliability.md '# R\n\nFor.\n\n## Guarantees\n\n- One. Two. [tests/reliability.sh kills]\n'
 refused 'names the test cli/gone' docs/reliability.md '# R\n\nFor.\n\n## Files from strangers\n\n- One. [cli/gone]\n'
-refused 'names the test cli/lone, which no wrong line tries' docs/reliability.md '# R\n\nFor.\n\n## Guarantees\n\n- One. [cli/lone]\n'
+refused 'names the test cli/none, which is not there' tests/strangers/faults.txt '1 | a fault | cli/none\n'
+refused 'names the test cli/lone, which no wrong line tries' tests/strangers/faults.txt '# 1 | no | cli/none\n1 | a fault | cli/lone\n'
+refused 'expected NUMBER | FAULT | TEST, TEST' tests/strangers/faults.txt '1 | a fault |\n'
+for test in lone bare off; do # named nowhere, without a reason, in a row that is commented out
+    refused "names the test cli/$test, which no wrong line tries" docs/reliability.md "# R\n\nFor.\n\n## Guarantees\n\n- One. [cli/$test]\n"
+done
 refused 'names the test tests/reliability.sh gone' docs/reliability.md '# R\n\nFor.\n\n## Guarantees\n\n- One. [tests/reliability.sh gone]\n'
 refused '701 words' README.md "$(printf 'word %.0s' $(seq 701))"
 refused '38801 words in all' docs/guide.md "$(printf 'word %.0s' $(seq 38801))"

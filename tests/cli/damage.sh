@@ -79,6 +79,18 @@ for ((i = 1; i <= n; i++)); do
 done
 echo "$n damaged databases: $same usual output, $refused refused, $other other values in the file, $lost trained again"
 
+echo "an index that lacks all rows: SQLite itself would answer without them and without an error"
+cp good.db lacks.db
+sqlite3 -cmd '.dbconfig defensive off' lacks.db "CREATE TABLE t(a, b, UNIQUE(a, b)); PRAGMA writable_schema = ON;
+    UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_t_1')
+        WHERE name = 'sqlite_autoindex_run_1'; DELETE FROM sqlite_schema WHERE tbl_name = 't'" >/dev/null
+for command in "${commands[@]}"; do
+    cp lacks.db results.db
+    equal "$(say "$command" | tail -1)" "exit 1" "$command"
+    has err "is damaged (row 1 missing from index sqlite_autoindex_run_1"
+    rm -f results.db*
+done
+
 echo "a file that was looked at is looked at again once it has changed"
 export XDG_CACHE_HOME=$work/cache
 exits 0 "${ABLATE_BENCH:-$program-bench}" host --folder . --keep large.db --runs 100 --points 2000 --workers 1 \
