@@ -9,23 +9,12 @@
 #define ABLATE_VMATH_H
 #include <stdint.h>
 
-static inline uint32_t float_bits(float x)
-{
-    union {
-        float f;
-        uint32_t u;
-    } both = {.f = x};
-    return both.u;
-}
-
-static inline float float_of_bits(uint32_t u)
-{
-    union {
-        uint32_t u;
-        float f;
-    } both = {.u = u};
-    return both.f;
-}
+typedef union {
+    float f;
+    uint32_t u;
+} float_word;
+static inline uint32_t float_bits(float x) { return (float_word){.f = x}.u; }
+static inline float float_of_bits(uint32_t u) { return (float_word){.u = u}.f; }
 
 /* Returns e^x / 2^n, 0.7 to 1.42; n = the bits of *shifted less VEXP_ZERO. */
 #define VEXP_ZERO 0x4b400000u
@@ -133,23 +122,12 @@ static inline float verff(float x)
     return float_of_bits(float_bits(y) | (float_bits(x) & 0x80000000u));
 }
 
-static inline uint64_t double_bits(double x)
-{
-    union {
-        double f;
-        uint64_t u;
-    } both = {.f = x};
-    return both.u;
-}
-
-static inline double double_of_bits(uint64_t u)
-{
-    union {
-        uint64_t u;
-        double f;
-    } both = {.u = u};
-    return both.f;
-}
+typedef union {
+    double f;
+    uint64_t u;
+} double_word;
+static inline uint64_t double_bits(double x) { return (double_word){.f = x}.u; }
+static inline double double_of_bits(uint64_t u) { return (double_word){.u = u}.f; }
 
 /* Natural logarithm of a normal double above 0, within 1 ulp. Uses no table, whose reads would cost more than the
  * arithmetic. */

@@ -190,14 +190,7 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
     return 1;
 }
 
-static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
-                                    .tgt_vocab = AB_VOCAB_SYMBOLS,
-                                    .open = open_task,
-                                    .count = lines_count,
-                                    .get = lines_get,
-                                    .close = lines_close,
-                                    .vocabs = lines_vocabs,
-                                    .score_likelihoods = score};
+static const ab_task_plugin self = LINES_TASK(open_task, lines_vocabs, score);
 
 AB_PLUGIN(config, params, &self, .name = "arithmetic",
           .doc = "modular arithmetic from a part of its table, and addition of long numbers digit by digit, for "

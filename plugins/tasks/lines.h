@@ -60,6 +60,13 @@ static inline void lines_vocabs(void *self, ab_vocabs *v)
     const lines_task *t = (lines_task *)self;
     v->symbols = (const char *const *)t->symbol, v->n_symbols = t->n_symbols;
 }
+/* A decoder-only task over symbols with the examples above; open, vocabs and score_likelihoods are its own. */
+#define LINES_TASK(open_, vocabs_, score_)                                                                             \
+    {                                                                                                                  \
+        .flags = AB_DECODER_ONLY, .tgt_vocab = AB_VOCAB_SYMBOLS, .open = open_, .count = lines_count,                  \
+        .get = lines_get, .close = lines_close, .vocabs = vocabs_, .score_likelihoods = score_                         \
+    }
+
 /* data_seed, or if it is "run" the run's seed, times 1000: each split adds its number, so splits do not affect each
  * other. */
 static inline uint64_t lines_seed(int64_t data_seed, const ab_env *env)

@@ -1,12 +1,12 @@
 /* vocab_fuzz.c - fuzzes stored vocabularies: bytes are refused with a message, or the vocabulary encodes and decodes
- * any line with ids inside it, and is written as bytes that read back to the same size. If the first byte is below 8,
+ * any line with ids inside it, and is written as bytes that read back to the same size. If the first byte is below 16,
  * it chooses the kind, and a header with the right sha256, which random bytes would never hit, is added here; otherwise
  * the bytes are used as they are. */
 #include "file.h"
 #include "text/tokens/vocab.h"
 #include <string.h>
 
-static const char *const kinds[] = {"bpe", "unigram", "words", "char"};
+static const char *const kinds[] = {"bpe", "unigram", "words", "char", "wordpiece"};
 
 /* The first word of a stored vocabulary. */
 static const char *magic(void)
@@ -32,8 +32,8 @@ static void with_header(const uint8_t *data, size_t n, str *out)
     char sum[65];
     size_t size = n > 1 ? data[1] : 0;
     sha256_of(data + 1, n - 1, sum);
-    str_addf(out, "%s %s %zu %s %zu %s\n", magic(), kinds[data[0] % 4], size, data[0] & 4 ? "lower" : "mixed", n - 1,
-             sum);
+    str_addf(out, "%s %s %zu %s %zu %s\n", magic(), kinds[data[0] & 8 ? 4 : data[0] % 4], size,
+             data[0] & 4 ? "lower" : "mixed", n - 1, sum);
     str_addn(out, (const char *)data + 1, n - 1);
 }
 
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     static const char *const lines[] = {"", "a b c", "Ein Hund l\xc3\xa4uft .", "\xe2\x96\x81 \xf0\x9f\x98\x80 \xff x"};
     err e = {0};
     str bytes = {0}, written = {0};
-    if (n && data[0] < 8)
+    if (n && data[0] < 16)
         with_header(data, n, &bytes);
     else
         str_addn(&bytes, (const char *)data, n);

@@ -60,11 +60,11 @@ void sql_read(sqlite3_stmt *s, arena *a, const char *types, ...);
 int sql_known(sqlite3_stmt *s, int column, const char *name, err *e);
 /* Reads a run's status; 0, or -1 and a message. */
 int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e);
-int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...); /* ignores rows; as sql_keep */
 /* Reads the first column of the first row: 1; 0 if there is no row or it is NULL; -1. Keeps the statement. */
 int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...);
-int sql_script(sqlite3 *q, const char *sql, err *e); /* several statements */
-int sql_fail(sqlite3 *q, err *e, const char *what);  /* SQLite's last error as a message; -1 */
+#define sql_do(q, e, ...) sql_int(q, e, NULL, __VA_ARGS__) /* ignores rows */
+int sql_script(sqlite3 *q, const char *sql, err *e);       /* several statements */
+int sql_fail(sqlite3 *q, err *e, const char *what);        /* SQLite's last error as a message; -1 */
 /* Copies a text, or returns NULL. Control characters, as in a stranger's database, are escaped (str_add_shown). */
 const char *sql_text(sqlite3_stmt *s, int column, arena *a);
 const char *sql_lines(sqlite3_stmt *s, int column, arena *a); /* sql_text that keeps newlines and tabs, for errors */

@@ -181,34 +181,18 @@ int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e)
     return damaged(s, "run.status", strlen("run.status"), text ? "an unknown word" : "NULL", e);
 }
 
-/* Runs to the end; with `out` to the first row, whose first column it reads. 1; 0: no row, or it is NULL; -1. */
-static int run_v(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, va_list ap)
+int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...)
 {
+    va_list ap;
+    va_start(ap, types);
     sqlite3_stmt *s = keep_v(q, e, sql, types, ap);
+    va_end(ap);
     int rc = sql_next(s, e);
     if (!out)
         while (rc == 1) rc = sql_next(s, e);
     if (rc == 1 && sqlite3_column_type(s, 0) == SQLITE_NULL) rc = 0;
     if (rc == 1) *out = sqlite3_column_int64(s, 0);
     sql_rest(s);
-    return rc;
-}
-
-int sql_do(sqlite3 *q, err *e, const char *sql, const char *types, ...)
-{
-    va_list ap;
-    va_start(ap, types);
-    int rc = run_v(q, e, NULL, sql, types, ap);
-    va_end(ap);
-    return rc;
-}
-
-int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...)
-{
-    va_list ap;
-    va_start(ap, types);
-    int rc = run_v(q, e, out, sql, types, ap);
-    va_end(ap);
     return rc;
 }
 

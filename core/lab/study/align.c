@@ -21,8 +21,9 @@ static void find_words(const vocab *v, const int32_t *ids, int64_t n, int64_t *w
     int64_t words = 0;
     for (int64_t i = 0; i < n; i++) {
         const char *t = vocab_token(v, ids[i]);
-        apart = apart || kind == TOKENS_WORDS;
-        for (; kind != TOKENS_WORDS && has_prefix(t, blank); t += strlen(blank)) apart = true;
+        apart = apart || kind == TOKENS_WORDS || (kind == TOKENS_WORDPIECE && !has_prefix(t, WORDPIECE_INSIDE));
+        for (; kind != TOKENS_WORDS && kind != TOKENS_WORDPIECE && has_prefix(t, blank); t += strlen(blank))
+            apart = true;
         if (*t) words += apart, apart = false;
         word[i] = words - (words && (*t || kind == TOKENS_CHAR));
     }

@@ -47,7 +47,7 @@ static int count_vocabs(const ab_task_plugin *t, void *self, const config *c, gr
     if (t->vocabs) t->vocabs(self, &asked);
     g->length = alone && asked.window ? asked.window : COSTS_SENTENCE, g->windows = alone && asked.window > 0;
     bool of_src = !alone && asked.src == AB_VOCAB_SUBWORD, of_tgt = asked.tgt == AB_VOCAB_SUBWORD;
-    g->subwords = kind != TOKENS_WORDS && kind != TOKENS_CHAR && (of_src || of_tgt);
+    g->subwords = vocab_cuts_words(kind) && (of_src || of_tgt);
     g->src = alone ? 0 : c->vocab_size, g->tgt = c->vocab_size;
     if (!g->subwords) return read_vocabs(t, self, c, kind, c->vocab_size, g, e);
     if (t->count(self, AB_TRAIN) > COUNTED) return 0;
@@ -57,6 +57,8 @@ static int count_vocabs(const ab_task_plugin *t, void *self, const config *c, gr
     group chars = {0};
     if (read_vocabs(t, self, c, TOKENS_CHAR, 0, &chars, e)) return -1;
     int64_t least = of_src && chars.src > chars.tgt ? chars.src : chars.tgt;
+    if (kind == TOKENS_WORDPIECE)
+        least = 2 * least - VOCAB_SPECIALS; /* each character begins a word or stands inside */
     if (c->vocab_size < least)
         return fail(e, VOCAB_TOO_SMALL, (long long)c->vocab_size, (long long)least, (long long)least);
     if (of_src) g->src = c->vocab_size;
@@ -131,7 +133,7 @@ static const struct {
 static bool read_published(const spec_row *row, group *g)
 {
     const config *c = &row->config;
-    bool subwords = c->vocab != TOKENS_WORDS && c->vocab != TOKENS_CHAR, trees = same(c->task, "parsing");
+    bool subwords = vocab_cuts_words((vocab_kind)c->vocab), trees = same(c->task, "parsing");
     for (size_t i = 0; i < LENGTH(published); i++) {
         const char *value = settings_get(&row->placed, published[i].key);
         if (!has_prefix(published[i].key, c->task) || !value || !same(value, published[i].value)) continue;

@@ -84,36 +84,13 @@ static const check checks[] = {
 
 /* ---- results ---- */
 
-static void set_result(check_result *r, check_outcome outcome, const char *fmt, va_list ap)
+void check_result_set(check_result *r, check_outcome outcome, const char *fmt, ...)
 {
+    if (r->outcome == CHECK_FAIL || (outcome == CHECK_OK && r->outcome != CHECK_OK)) return;
+    va_list ap;
+    va_start(ap, fmt);
     r->outcome = outcome;
     vsnprintf(r->message, sizeof r->message, fmt, ap);
-}
-
-void check_fail(check_result *r, const char *fmt, ...)
-{
-    if (r->outcome == CHECK_FAIL) return;
-    va_list ap;
-    va_start(ap, fmt);
-    set_result(r, CHECK_FAIL, fmt, ap);
-    va_end(ap);
-}
-
-void check_none(check_result *r, const char *fmt, ...)
-{
-    if (r->outcome == CHECK_FAIL) return;
-    va_list ap;
-    va_start(ap, fmt);
-    set_result(r, CHECK_NONE, fmt, ap);
-    va_end(ap);
-}
-
-void check_note(check_result *r, const char *fmt, ...)
-{
-    if (r->outcome != CHECK_OK) return;
-    va_list ap;
-    va_start(ap, fmt);
-    set_result(r, CHECK_OK, fmt, ap);
     va_end(ap);
 }
 

@@ -8,10 +8,11 @@
 
 /* ---- results ---- */
 
-void check_fail(check_result *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* keeps the first failure's message */
-void check_none(check_result *r, const char *fmt, ...) PRINTF_LIKE(2, 3); /* ignored after a failure */
-void check_note(check_result *r, const char *fmt, ...)
-    PRINTF_LIKE(2, 3); /* describes the check; ignored after a failure */
+/* Sets outcome and message. The first failure stays; a note (CHECK_OK) replaces no other outcome. */
+void check_result_set(check_result *r, check_outcome outcome, const char *fmt, ...) PRINTF_LIKE(3, 4);
+#define check_fail(r, ...) check_result_set(r, CHECK_FAIL, __VA_ARGS__)
+#define check_none(r, ...) check_result_set(r, CHECK_NONE, __VA_ARGS__)
+#define check_note(r, ...) check_result_set(r, CHECK_OK, __VA_ARGS__)
 /* Keeps the largest figure; true if it exceeds the bound (or is NaN). */
 bool check_beyond(check_result *r, double figure);
 /* The larger of both; NaN if either is NaN, unlike fmax. */

@@ -1,4 +1,5 @@
 #include "network/decode/constrain.h"
+#include "base/cleanup.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,12 @@ int task_rules_open(task_rules *r, const ab_task_plugin *task, void *self, const
     int64_t n = vocab_size(tgt);
     const char **token = xmalloc((size_t)n * sizeof *token);
     char message[1024] = "";
-    for (int64_t i = 0; i < n; i++) token[i] = vocab_token(tgt, (int32_t)i);
+    CLEANUP(arena_free) arena a = {0};
+    for (int32_t i = 0; i < n; i++) {
+        const char *t = token[i] = vocab_token(tgt, i);
+        if (vocab_kind_of(tgt) != TOKENS_WORDPIECE || i < VOCAB_SPECIALS) continue;
+        token[i] = has_prefix(t, WORDPIECE_INSIDE) ? t + strlen(WORDPIECE_INSIDE) : arena_printf(&a, "\u2581%s", t);
+    }
     int answer = task->vocabulary(self, token, n, message, sizeof message);
     free(token);
     r->always = answer > 0;

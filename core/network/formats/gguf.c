@@ -32,8 +32,9 @@ static const weight_row rows[] = {{ROW_TABLE, "tgt.embed|embed", "token_embd.wei
 static void check(exporting *x)
 {
     const config *c = &x->m->cfg;
-    if (vocab_kind_of(x->tgt) == TOKENS_WORDS)
-        format_refuse(x, "vocab", "words", "its tokenizers cut words into pieces");
+    vocab_kind kind = vocab_kind_of(x->tgt);
+    if (kind == TOKENS_WORDS || kind == TOKENS_WORDPIECE)
+        format_refuse(x, "vocab", vocab_kind_names[kind], "its tokenizers are SentencePiece's");
     if (c->d_k != c->d_v) format_refuse_real(x, "d_v", (double)c->d_v, "its values are as wide as its keys");
     if (vocab_lowercase(x->tgt)) format_refuse(x, "lowercase", "true", "its tokenizers keep the case");
 }

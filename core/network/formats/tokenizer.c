@@ -121,6 +121,11 @@ static void add_model(str *out, const vocab *v)
         add_merges(out, v);
         str_addc(out, ']');
         break;
+    case TOKENS_WORDPIECE:
+        str_add(out, "\"type\":\"WordPiece\",\"unk_token\":\"<unk>\",\"continuing_subword_prefix\":\"##\","
+                     "\"max_input_chars_per_word\":100,");
+        add_ids(out, v);
+        break;
     default: str_add(out, "\"type\":\"WordLevel\",\"unk_token\":\"<unk>\","); add_ids(out, v);
     }
     str_addc(out, '}');
@@ -132,9 +137,10 @@ static void add_cutting(str *out, vocab_kind kind)
     const char *before = "{\"type\":\"Metaspace\",\"replacement\":\"" BLANK
                          "\",\"prepend_scheme\":\"first\",\"split\":false}",
                *after = before;
-    if (kind == TOKENS_WORDS)
+    if (kind == TOKENS_WORDS || kind == TOKENS_WORDPIECE)
         before = "{\"type\":\"Split\",\"pattern\":{\"String\":\" \"},\"behavior\":\"Removed\",\"invert\":false}",
         after = "null";
+    if (kind == TOKENS_WORDPIECE) after = "{\"type\":\"WordPiece\",\"prefix\":\"##\",\"cleanup\":false}";
     if (kind == TOKENS_CHAR)
         before = "{\"type\":\"Split\",\"pattern\":{\"Regex\":\".\"},\"behavior\":\"Isolated\",\"invert\":false}",
         after = "{\"type\":\"Fuse\"}";

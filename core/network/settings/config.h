@@ -16,7 +16,7 @@ enum config_smoothing { SMOOTH_ALL, SMOOTH_OTHERS };
 enum config_share { SHARE_ALL, SHARE_TARGET, SHARE_NONE };
 enum config_qkv_init { QKV_FUSED, QKV_SEPARATE };
 enum config_parametrization { PARAMETRIZATION_STANDARD, PARAMETRIZATION_MUP };
-enum config_vocab { VOCAB_BPE, VOCAB_UNIGRAM, VOCAB_WORDS, VOCAB_CHAR };
+enum config_vocab { VOCAB_BPE, VOCAB_UNIGRAM, VOCAB_WORDS, VOCAB_CHAR, VOCAB_WORDPIECE };
 enum config_precision { PRECISION_AUTO, PRECISION_FP32, PRECISION_BF16 };
 enum config_select { SELECT_LAST, SELECT_BEST };
 enum config_split { DECODE_DEV, DECODE_TEST, DECODE_BOTH, DECODE_NONE };

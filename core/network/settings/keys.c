@@ -85,7 +85,8 @@ const ab_option config_params[] = {
         "layers at which mup's sublayers have the standard size, for pre_norm: each output is multiplied by "
         "base_layers / layers (Dey et al. 2025, CompleteP, alpha = 1) [layers]; 0 = depths are not scaled"),
     /* text */
-    CHOICE(vocab, VOCAB_BPE, "bpe|unigram|words|char", "tokenisation; the paper uses bpe (section 5.1)"),
+    CHOICE(vocab, VOCAB_BPE, "bpe|unigram|words|char|wordpiece",
+           "tokenisation; the paper uses bpe, and word pieces for En-Fr (section 5.1)"),
     INT(vocab_size, 32000, 8, 1000000, NULL,
         "vocabulary size, including special tokens [tokens]; the paper: about 37000 for En-De, 32000 for En-Fr "
         "(section 5.1)"),

@@ -24,20 +24,25 @@ static size_t place(const symbols *t, const char *s, size_t n)
     return i;
 }
 
-/* Indexes every text, with free slots for as many again. Returns false if one occurs twice. */
-static bool index_all(symbols *t)
+/* Indexes every text, with free slots for as many again. */
+static void index_all(symbols *t)
 {
     size_t slots = 64;
     while (slots < 4 * (size_t)t->n) slots *= 2;
     t->slot = xrealloc(t->slot, slots * sizeof *t->slot);
     t->slots = slots;
     for (size_t i = 0; i < slots; i++) t->slot[i] = -1;
-    for (int64_t k = 0; k < t->n; k++) {
-        size_t i = place(t, t->text[k], strlen(t->text[k]));
-        if (t->slot[i] >= 0) return false;
-        t->slot[i] = (int32_t)k;
-    }
-    return true;
+    for (int64_t k = 0; k < t->n; k++) t->slot[place(t, t->text[k], strlen(t->text[k]))] = (int32_t)k;
+}
+
+int64_t symbols_add(symbols *t, const char *s, size_t n)
+{
+    if (2 * (size_t)t->n >= t->slots) index_all(t);
+    size_t i = place(t, s, n);
+    if (t->slot[i] >= 0) return t->slot[i];
+    t->text = grow(t->text, &t->cap, (size_t)t->n + 1, sizeof *t->text);
+    t->text[t->n] = arena_strndup(&t->memory, s, n);
+    return t->slot[i] = (int32_t)t->n++;
 }
 
 typedef struct {
@@ -55,23 +60,16 @@ static int by_count(const void *a, const void *b)
 void symbols_count(symbols *t, bool words, int64_t most, const char *const *lines, int64_t n)
 {
     *t = (symbols){0};
-    index_all(t);
-    size_t text_cap = 0, rank_cap = 0;
+    size_t cap = 0;
     AUTOFREE ranked *rank = NULL;
     for (int64_t l = 0; l < n; l++) {
         for (const char *s = lines[l]; *s;) {
             size_t length = symbol_length(s, words);
             if (length) {
-                size_t i = place(t, s, length);
-                if (t->slot[i] < 0) {
-                    t->text = grow(t->text, &text_cap, (size_t)t->n + 1, sizeof *t->text);
-                    rank = grow(rank, &rank_cap, (size_t)t->n + 1, sizeof *rank);
-                    t->text[t->n] = arena_strndup(&t->memory, s, length);
-                    rank[t->n] = (ranked){0, t->n, t->text[t->n]};
-                    t->slot[i] = (int32_t)t->n++;
-                    if (2 * (size_t)t->n > t->slots) index_all(t), i = place(t, s, length);
-                }
-                rank[t->slot[i]].count++;
+                int64_t before = t->n, k = symbols_add(t, s, length);
+                rank = grow(rank, &cap, (size_t)t->n, sizeof *rank);
+                if (k == before) rank[k] = (ranked){0, k, t->text[k]};
+                rank[k].count++;
             }
             s += length;
             if (words && *s) s++;
@@ -86,17 +84,17 @@ void symbols_count(symbols *t, bool words, int64_t most, const char *const *line
 int symbols_read(symbols *t, const char *data, size_t n, int64_t expected, err *e)
 {
     *t = (symbols){0};
-    size_t cap = 0;
-    for (const char *s = data, *end = data + n; s < end;) {
+    int64_t lines = 0;
+    index_all(t);
+    for (const char *s = data, *end = data + n; s < end; lines++) {
         const char *stop = memchr(s, '\n', (size_t)(end - s));
         if (!stop) stop = end;
-        t->text = grow(t->text, &cap, (size_t)t->n + 1, sizeof *t->text);
-        t->text[t->n++] = arena_strndup(&t->memory, s, (size_t)(stop - s));
+        symbols_add(t, s, (size_t)(stop - s));
         s = stop + 1;
     }
-    if (t->n != expected)
-        fail(e, "found %lld symbols, expected %lld", (long long)t->n, (long long)expected);
-    else if (!index_all(t))
+    if (lines != expected)
+        fail(e, "found %lld symbols, expected %lld", (long long)lines, (long long)expected);
+    else if (t->n != lines)
         fail(e, "a symbol occurs twice");
     else
         return 0;

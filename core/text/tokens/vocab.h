@@ -2,11 +2,12 @@
  *
  * A trained or read vocabulary is immutable: any number of threads may encode and decode with it. Text is not
  * normalised, and lowercased only if requested at training. So decode(encode(x)) == x for every line whose characters
- * (bpe, unigram, char) or words (words: separated by single blanks) were all seen in training. Two characters are
- * special in bpe and unigram: U+2581 (SentencePiece's mark for a blank) decodes to a blank, and lines with U+2585 (its
- * mark for unknown) are left out of training, so that this character stays unknown. The first VOCAB_SPECIALS ids are
- * the same in every vocabulary and count in its size. A line is UTF-8 without a line end; errors about invalid UTF-8
- * have the byte's position. */
+ * (bpe, unigram, char) or words (words: separated by single blanks) were all seen in training; wordpiece needs both
+ * single blanks and seen characters, and no word that begins with "##" or has over 100 characters. bpe and unigram
+ * decode U+2581, SentencePiece's mark for a blank, to a blank. bpe, unigram and wordpiece are trained without lines
+ * that have U+2585, its mark for unknown, so that this character stays unknown. The first VOCAB_SPECIALS ids are the
+ * same in every vocabulary and count in its size. A line is UTF-8 without a line end; errors about invalid UTF-8 have
+ * the byte's position. */
 #ifndef ABLATE_VOCAB_H
 #define ABLATE_VOCAB_H
 #include "base/base.h"
@@ -18,16 +19,19 @@ enum {
     VOCAB_EOS,     /* the end, on both sides */
     VOCAB_SPECIALS /* the first id of a real token */
 };
-#define VOCAB_UNK_TEXT "\xe2\x81\x87" /* decoded text of VOCAB_UNK: U+2047, a double question mark */
+#define WORDPIECE_INSIDE "##"           /* begins a piece inside a word */
+#define VOCAB_UNK_TEXT   "\xe2\x81\x87" /* decoded text of VOCAB_UNK: U+2047, a double question mark */
 
-typedef enum {                 /* in the order of the INI key `vocab` (settings/keys.c), so that a cast converts */
-               TOKENS_BPE,     /* SentencePiece, byte pair encoding */
-               TOKENS_UNIGRAM, /* SentencePiece, unigram language model */
-               TOKENS_WORDS,   /* blank-separated words, most frequent first */
-               TOKENS_CHAR,    /* Unicode code points, most frequent first */
+typedef enum {                   /* in the order of the INI key `vocab` (settings/keys.c), so that a cast converts */
+               TOKENS_BPE,       /* SentencePiece, byte pair encoding */
+               TOKENS_UNIGRAM,   /* SentencePiece, unigram language model */
+               TOKENS_WORDS,     /* blank-separated words, most frequent first */
+               TOKENS_CHAR,      /* Unicode code points, most frequent first */
+               TOKENS_WORDPIECE, /* pieces of blank-separated words, the longest first (wordpiece.h) */
                TOKENS_KINDS
 } vocab_kind;
-extern const char *const vocab_kind_names[TOKENS_KINDS]; /* "bpe", "unigram", "words", "char" */
+extern const char *const vocab_kind_names[TOKENS_KINDS]; /* "bpe", "unigram", "words", "char", "wordpiece" */
+bool vocab_cuts_words(vocab_kind kind);                  /* tokens are parts of words: bpe, unigram, wordpiece */
 
 typedef struct vocab vocab;
 
@@ -45,10 +49,10 @@ void id_list_add(id_list *l, int32_t id);
 
 /* Trains on lines[n]. lowercase: encoding lowercases first, by code point (Unicode simple mapping). size: number of
  * ids, specials included; 0 (words, char): every word or character that occurs. With a size, words and char keep the
- * most frequent ones. bpe and unigram refuse a size that these lines cannot give; the error has the largest (or
+ * most frequent ones. The other kinds refuse a size that these lines cannot give; the error has the largest (or
  * smallest) possible size. Deterministic. NULL and e on failure; free with vocab_free. */
 vocab *vocab_train(vocab_kind kind, int64_t size, bool lowercase, const char *const *lines, int64_t n, err *e);
-/* Like vocab_train; words among symbols[n_symbols] are one token in bpe and unigram, too, and count in `size`. */
+/* Like vocab_train; words among symbols[n_symbols] are one token also where words are cut, and count in `size`. */
 vocab *vocab_train_with(vocab_kind kind, int64_t size, bool lowercase, const char *const *symbols, int64_t n_symbols,
                         const char *const *lines, int64_t n, err *e);
 /* vocab_train_with and a cache: a file in folder dir (made if missing), named by the sha256 of kind, size and lines.

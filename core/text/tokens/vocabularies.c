@@ -1,13 +1,14 @@
-/* vocabularies.c - the four kinds of vocabulary and their serialised form. */
+/* vocabularies.c - the five kinds of vocabulary and their serialised form. */
 #include "text/tokens/vocab.h"
 #include "base/cleanup.h"
 #include "text/tokens/places.h"
 #include "text/tokens/spm_shim.h"
 #include "text/tokens/symbols.h"
+#include "text/tokens/wordpiece.h"
 #include <stdlib.h>
 #include <string.h>
 
-const char *const vocab_kind_names[TOKENS_KINDS] = {"bpe", "unigram", "words", "char"};
+const char *const vocab_kind_names[TOKENS_KINDS] = {"bpe", "unigram", "words", "char", "wordpiece"};
 static const char *const special_names[VOCAB_SPECIALS] = {"<pad>", "<unk>", "<s>", "</s>"};
 #define BLANK "\xe2\x96\x81" /* U+2581: a blank inside a SentencePiece token */
 #define MAGIC "ablate-vocab 1"
@@ -18,10 +19,11 @@ struct vocab {
     bool lowercase;  /* lowercase before encoding */
     spm *pieces;     /* bpe, unigram */
     str model;       /* the serialised SentencePiece model */
-    symbols symbols; /* words, char */
+    symbols symbols; /* words, char, wordpiece */
 };
 
 static bool is_spm(vocab_kind kind) { return kind == TOKENS_BPE || kind == TOKENS_UNIGRAM; }
+bool vocab_cuts_words(vocab_kind kind) { return kind != TOKENS_WORDS && kind != TOKENS_CHAR; }
 
 void id_list_add(id_list *l, int32_t id)
 {
@@ -50,7 +52,7 @@ static int check_lines(vocab_kind kind, const char *const *lines, int64_t n, err
         if (strpbrk(lines[i], "\n"))
             return fail(e, "line %lld of the training text contains a line end", (long long)i + 1);
         if (lines[i][strspn(lines[i], " ")]) any = true;
-        if (is_spm(kind) && word_too_long(lines[i]) && !n_long++) first_long = i;
+        if (vocab_cuts_words(kind) && word_too_long(lines[i]) && !n_long++) first_long = i;
     }
     if (n_long)
         log_line(LOG_WARN,
@@ -80,16 +82,29 @@ static vocab *open_model(vocab_kind kind, const void *data, size_t n, err *e)
 static vocab *train(vocab_kind kind, int64_t size, const char *const *symbols, int64_t n_symbols,
                     const char *const *lines, int64_t n, err *e)
 {
-    if (is_spm(kind)) {
-        CLEANUP(str_free) str model = {0};
-        vocab *v = NULL;
-        if (!spm_train(kind == TOKENS_BPE, size, symbols, n_symbols, lines, n, &model, e))
-            v = open_model(kind, model.s, model.n, e);
-        return v;
+    vocab *v = NULL, *bpe = NULL;
+    if (kind == TOKENS_WORDPIECE && size < wordpiece_least(n_symbols, lines, n)) {
+        long long least = wordpiece_least(n_symbols, lines, n);
+        fail(e,
+             "vocab_size %lld is too small: a wordpiece vocabulary has each character twice; set vocab_size = %lld "
+             "or more",
+             (long long)size, least);
+        return NULL;
     }
-    vocab *v = xcalloc(1, sizeof *v);
+    if (vocab_cuts_words(kind)) {
+        CLEANUP(str_free) str model = {0};
+        if (!spm_train(kind != TOKENS_UNIGRAM, size, symbols, n_symbols, lines, n, &model, e))
+            v = open_model(kind, model.s, model.n, e);
+        if (!v || is_spm(kind)) return v;
+        bpe = v;
+    }
+    v = xcalloc(1, sizeof *v);
     v->kind = kind;
-    symbols_count(&v->symbols, kind == TOKENS_WORDS, size ? size - VOCAB_SPECIALS : 0, lines, n);
+    if (bpe)
+        wordpiece_from_bpe(&v->symbols, bpe->pieces, size, symbols, n_symbols);
+    else
+        symbols_count(&v->symbols, kind == TOKENS_WORDS, size ? size - VOCAB_SPECIALS : 0, lines, n);
+    vocab_free(bpe);
     v->size = v->symbols.n + VOCAB_SPECIALS;
     return v;
 }
@@ -97,7 +112,7 @@ static vocab *train(vocab_kind kind, int64_t size, const char *const *symbols, i
 vocab *vocab_train_with(vocab_kind kind, int64_t size, bool lowercase, const char *const *symbols, int64_t n_symbols,
                         const char *const *lines, int64_t n, err *e)
 {
-    if ((size && size <= VOCAB_SPECIALS) || size > INT32_MAX || (!size && is_spm(kind))) {
+    if ((size && size <= VOCAB_SPECIALS) || size > INT32_MAX || (!size && vocab_cuts_words(kind))) {
         fail(e, "vocab_size %lld: expected more than the %d special tokens", (long long)size, VOCAB_SPECIALS);
         return NULL;
     }
@@ -185,6 +200,8 @@ int vocab_encode(const vocab *v, const char *line, id_list *out, err *e)
     }
     if (v->pieces)
         rc = spm_encode(v->pieces, line, n, out, e);
+    else if (v->kind == TOKENS_WORDPIECE)
+        wordpiece_encode(&v->symbols, line, out);
     else
         encode_symbols(v, line, out);
     str_free(&lower);
@@ -210,11 +227,12 @@ void vocab_decode(const vocab *v, const int32_t *ids, int64_t n, str *out)
         if (ids[i] == VOCAB_PAD || ids[i] == VOCAB_BOS) continue;
         bool known = ids[i] >= VOCAB_SPECIALS && ids[i] < v->size;
         const char *text = known ? vocab_token(v, ids[i]) : VOCAB_UNK_TEXT;
-        if (v->kind == TOKENS_WORDS && !first) str_addc(out, ' ');
+        bool inside = v->kind == TOKENS_WORDPIECE && !first && has_prefix(text, WORDPIECE_INSIDE);
+        if ((v->kind == TOKENS_WORDS || v->kind == TOKENS_WORDPIECE) && !first && !inside) str_addc(out, ' ');
         if (v->pieces)
             add_piece(out, text, first);
         else
-            str_add(out, text);
+            str_add(out, text + (inside ? strlen(WORDPIECE_INSIDE) : 0));
         first = false;
     }
 }

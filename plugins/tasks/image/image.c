@@ -257,14 +257,7 @@ static int score(void *self, ab_split s, const ab_likelihood *x, int64_t n, ab_m
     return 1;
 }
 
-static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
-                                    .tgt_vocab = AB_VOCAB_SYMBOLS,
-                                    .open = open_task,
-                                    .count = lines_count,
-                                    .get = lines_get,
-                                    .close = lines_close,
-                                    .vocabs = vocabs,
-                                    .score_likelihoods = score};
+static const ab_task_plugin self = LINES_TASK(open_task, vocabs, score);
 
 AB_PLUGIN(config, params, &self, .name = "image",
           .doc = "grey images from IDX or PGM files, pixel by pixel in row-major order, for decoder-only models; "

@@ -102,14 +102,7 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
     return made;
 }
 
-static const ab_task_plugin self = {.flags = AB_DECODER_ONLY,
-                                    .tgt_vocab = AB_VOCAB_SYMBOLS,
-                                    .open = open_task,
-                                    .count = lines_count,
-                                    .get = lines_get,
-                                    .close = lines_close,
-                                    .vocabs = lines_vocabs,
-                                    .score_likelihoods = score};
+static const ab_task_plugin self = LINES_TASK(open_task, lines_vocabs, score);
 
 AB_PLUGIN(config, params, &self, .name = "recall",
           .doc = "synthetic recall for decoder-only models: associative recall, induction, copying, compression, "

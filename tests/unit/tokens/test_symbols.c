@@ -31,6 +31,7 @@ static void check_encoding(const vocab *v, const char *line)
     err e = {0};
     id_list whole = {0}, part = {0};
     str back = {0};
+    size_t n;
     CHECK_INT(vocab_encode(v, line, &whole, &e), 0);
     vocab_decode(v, whole.id, whole.n, &back);
     CHECK_TEXT(str_text(&back), line);
@@ -40,8 +41,7 @@ static void check_encoding(const vocab *v, const char *line)
         int64_t from = part.n;
         CHECK_INT(vocab_encode(v, w, &part, &e), 0);
         if (*w == '(' || *w == ')') CHECK_INT(part.n - from, 1);
-        if (*w == '(' || *w == ')')
-            CHECK_TEXT(vocab_token(v, part.id[from]) + (vocab_kind_of(v) == TOKENS_WORDS ? 0 : 3), w);
+        if (*w == '(' || *w == ')') CHECK_TEXT(vocab_token(v, part.id[from]) + (vocab_pieces(v, &n) ? 3 : 0), w);
     }
     CHECK_INT(whole.n, part.n);
     CHECK(!memcmp(whole.id, part.id, (size_t)part.n * sizeof *part.id));
@@ -105,6 +105,7 @@ int main(void)
     check_kind(TOKENS_BPE, 80);
     check_kind(TOKENS_UNIGRAM, 60);
     check_kind(TOKENS_WORDS, 0);
+    check_kind(TOKENS_WORDPIECE, 90);
     check_cache();
     for (int i = 0; i < N; i++) free(lines[i]);
     return test_end();

@@ -18,7 +18,7 @@ static const char *const corpus[] = {
     "in einer \tFont\xc3\xa4ne",
 };
 enum { N = LENGTH(corpus) };
-static const int64_t sizes[TOKENS_KINDS] = {70, 70, 0, 0};
+static const int64_t sizes[TOKENS_KINDS] = {70, 70, 0, 0, 150};
 
 static vocab *train(vocab_kind kind)
 {
@@ -50,7 +50,11 @@ static void test_round_trips(void)
         for (int i = 0; i < N; i++) check_round_trip(v, corpus[i], corpus[i]);
         check_round_trip(v, "", "");
         check_round_trip(v, "the dog", "the dog");
-        if (k == TOKENS_WORDS) {
+        if (k == TOKENS_WORDPIECE) {
+            check_round_trip(v, "the  dog ", "the dog");
+            check_round_trip(v, "the dog\xce\xa9s .", "the " VOCAB_UNK_TEXT " .");
+            check_round_trip(v, "catdog .thesofa", "catdog .thesofa");
+        } else if (k == TOKENS_WORDS) {
             check_round_trip(v, "the  dog ", "the dog");
             check_round_trip(v, "the zebra sleeps", "the " VOCAB_UNK_TEXT " sleeps");
         } else {
@@ -207,9 +211,12 @@ static void test_refusals(void)
     }
     refused(TOKENS_BPE, 0, corpus, N, "vocab_size 0: expected more");
     refused(TOKENS_BPE, 10, corpus, N, "vocab_size 10 is too small");
+    refused(TOKENS_WORDPIECE, 80, corpus, N,
+            "vocab_size 80 is too small: a wordpiece vocabulary has each character twice");
     refused(TOKENS_UNIGRAM, 10, corpus, N, "vocab_size 10 is too small");
-    for (int k = TOKENS_BPE; k <= TOKENS_UNIGRAM; k++) { /* the size that the message suggests works */
+    for (int k = 0; k < TOKENS_KINDS; k++) { /* the size that the message suggests works */
         err e = {{0}};
+        if (!vocab_cuts_words(k)) continue;
         CHECK(!vocab_train(k, 37000, false, corpus, N, &e));
         CHECK_HAS(e.text, "vocab_size 37000 is too large");
         const char *at = strstr(e.text, "set vocab_size = ");
@@ -240,6 +247,48 @@ static void test_refusals(void)
     CHECK_INT(ids.n, n);
     id_list_free(&ids);
     vocab_free(v);
+}
+
+/* Hugging Face's WordPiece, with the same pieces (tests/oracle/wordpiece.py). */
+static void test_wordpiece(void)
+{
+    err e = {{0}};
+    str text = {0}, bytes = {0}, found = {0};
+    char **lines, sum[65], *rest;
+    size_t n;
+    CHECK_INT(file_lines(SOURCE_DIR "/tests/unit/tokens/wordpiece_golden.tsv", &text, &lines, &n, &e), 0);
+    CHECK_TEXT(e.text, "");
+    CHECK_INT(n, 86);
+    if (n != 86) return;
+    int64_t pieces = 1;
+    size_t length = strlen(lines[0]);
+    for (char *c = lines[0]; *c; c++)
+        if (*c == ' ') *c = '\n', pieces++;
+    lines[0][length] = '\n'; /* over the end of the line */
+    sha256_of(lines[0], length + 1, sum);
+    str_addf(&bytes, "ablate-vocab 1 wordpiece %lld mixed %zu %s\n", (long long)pieces + VOCAB_SPECIALS, length + 1,
+             sum);
+    str_addn(&bytes, lines[0], length + 1);
+    vocab *v = vocab_read(bytes.s, bytes.n, &e);
+    CHECK_TEXT(e.text, "");
+    for (size_t i = 1; v && i < n; i++) {
+        id_list ids = {0};
+        rest = lines[i];
+        const char *line = strsep(&rest, "\t"), *expected = strsep(&rest, "\t");
+        CHECK_INT(vocab_encode(v, line, &ids, &e), 0);
+        str_clear(&found);
+        for (int64_t k = 0; k < ids.n; k++) str_addf(&found, "%s%d", k ? " " : "", ids.id[k]);
+        CHECK_TEXT(str_text(&found), expected);
+        str_clear(&found);
+        vocab_decode(v, ids.id, ids.n, &found);
+        CHECK_TEXT(str_text(&found), rest);
+        id_list_free(&ids);
+    }
+    vocab_free(v);
+    str_free(&text);
+    str_free(&bytes);
+    str_free(&found);
+    free(lines);
 }
 
 /* The two characters that SentencePiece uses itself are handled as vocab.h says. */
@@ -418,6 +467,7 @@ int main(void)
 {
     test_round_trips();
     test_specials();
+    test_wordpiece();
     test_order_and_limit();
     test_lowercase();
     test_bytes();
