@@ -16,7 +16,7 @@
 set -uo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
 [ $# -gt 0 ] || set -- whole races ptx faults kills hosts damage fuzz threads promises
-./ablate list plugins >/dev/null && ninja --quiet -C build tests/fault.so || exit 1
+./ablate list plugins >/dev/null && ninja --quiet -C build ablate-bench tests/fault.so || exit 1
 rc=0
 for part in "$@"; do
     case $part in
