@@ -64,6 +64,7 @@ static const check checks[] = {
     {"bf16", LAYER, 0.3, " fp32 ", .each = check_bf16},
     {"choices", LAYER, 0, " future gradient decode ", .run = check_choices},
     {"long", LAYER, 1e-3, " fp32 ", .run = check_long},
+    {"long_decode", LAYER, 1e-9, " decode ", .run = check_long_decode},
     {"device_ops", LAYER, 1e-5, " fp32 ", .run = check_device_ops},
     {"device", LAYER, 1, " device_ops ", .run = check_device},
     {"elementwise", OPT, 0, " parameters ", .run = check_elementwise},

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOURCES = 3, BEAM = 2, HYPOTHESES = SOURCES * BEAM, LENGTH_OF_TARGETS = 18 };
+enum { SOURCES = 3, BEAM = 2, HYPOTHESES = SOURCES * BEAM };
 
 /* Source b has the hypotheses 2 b and 2 b + 1. Every hypothesis has its own target; all targets have one length. */
-static void two_targets_each(sentences *s)
+static void two_targets_each(sentences *s, int32_t length)
 {
     static const int32_t source[SOURCES] = {6, 2, 9};
     *s = (sentences){.n = HYPOTHESES};
     for (int i = 0; i < HYPOTHESES; i++) {
-        s->src_n[i] = source[i / BEAM], s->tgt_n[i] = LENGTH_OF_TARGETS;
-        for (int32_t j = 0; j < LENGTH_OF_TARGETS; j++) {
+        s->src_n[i] = source[i / BEAM], s->tgt_n[i] = length;
+        for (int32_t j = 0; j < length; j++) {
             s->src[i][j] = check_token(201, (uint64_t)(i / BEAM * 256 + j));
             s->tgt[i][j] = check_token(202, (uint64_t)(i * 256 + j));
         }
@@ -64,21 +64,22 @@ static void step_through(model *m, const sentences *s, const double *full, const
 {
     err e = {0};
     steps d;
+    int32_t length = s->tgt_n[0];
     pairs p = sources(s);
     int64_t which[SOURCES] = {0, 1, 2};
     int32_t holder[HYPOTHESES], parents[HYPOTHESES], tokens[HYPOTHESES];
     for (int i = 0; i < HYPOTHESES; i++) holder[i] = i;
     steps_open(&d, m);
-    bool bad = steps_start(&d, &p, which, SOURCES, BEAM, LENGTH_OF_TARGETS, &e);
+    bool bad = steps_start(&d, &p, which, SOURCES, BEAM, length, &e);
     steps_narrow(&d);
-    for (int t = 0; t < LENGTH_OF_TARGETS && !bad && r->outcome != CHECK_FAIL; t++) {
+    for (int t = 0; t < length && !bad && r->outcome != CHECK_FAIL; t++) {
         int beam = (int)d.beam; /* 1 in the first step, unless on a device */
         for (int i = 0; i < HYPOTHESES; i++) tokens[i] = t ? s->tgt[holder[i]][t - 1] : VOCAB_BOS;
         const double *logits = steps_run(&d, tokens, &e);
         bad = !logits;
         for (int i = 0; i < HYPOTHESES && logits; i++)
             compare_row(logits + (i / BEAM * beam + i % beam) * CHECK_VOCAB,
-                        full + (holder[i] * LENGTH_OF_TARGETS + t) * CHECK_VOCAB, t, w, r);
+                        full + (holder[i] * length + t) * CHECK_VOCAB, t, w, r);
         change_places(t, holder, parents);
         for (int i = 0; i < HYPOTHESES; i++) parents[i] = parents[i] / BEAM * BEAM + parents[i] % beam;
         if (!bad) steps_follow(&d, parents);
@@ -88,13 +89,13 @@ static void step_through(model *m, const sentences *s, const double *full, const
     free(p.block);
 }
 
-static void decode_with(const pairing *w, const model_kind *k, check_result *r)
+static void decode_with(const pairing *w, const model_kind *k, int32_t length, check_result *r)
 {
     model m;
     pass p = {0};
     sentences s;
     err e = {0};
-    two_targets_each(&s);
+    two_targets_each(&s, length);
     if (check_model_open(&m, w, k, &e)) {
         check_fail(r, "%s", e.text);
         return;
@@ -109,6 +110,10 @@ static void decode_with(const pairing *w, const model_kind *k, check_result *r)
 
 void check_decode(const pairing *w, check_result *r)
 {
-    decode_with(w, &(model_kind){.compute = F64}, r);
-    if (r->outcome != CHECK_FAIL) decode_with(w, &(model_kind){.compute = F64, .square = true}, r);
+    enum { LENGTH = 18 };
+    decode_with(w, &(model_kind){.compute = F64}, LENGTH, r);
+    if (r->outcome != CHECK_FAIL) decode_with(w, &(model_kind){.compute = F64, .square = true}, LENGTH, r);
 }
+
+static void decode_long(const pairing *w, check_result *r) { decode_with(w, &(model_kind){.compute = F64}, 128, r); }
+void check_long_decode(const plugin *p, check_result *r) { check_one_partner(p, decode_long, 128, r); }

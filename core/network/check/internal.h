@@ -157,9 +157,11 @@ const backend *check_the_devices_cpu(void); /* the CPU with the device's fusions
 
 typedef void check_run(const plugin *p, check_result *r);
 check_run check_parameters, check_calls, check_kernels, check_process, check_op_gradients, check_sizes, check_positions,
-    check_relative, check_fused, check_choices, check_long, check_device_ops, check_device;
+    check_relative, check_fused, check_choices, check_long, check_long_decode, check_device_ops, check_device;
 pairing_check check_build, check_sublayers, check_same_seed, check_gradient, check_dropout, check_future, check_padding,
     check_batch, check_decode, check_fp32, check_bf16;
+/* Runs a check on sentences of `tokens` tokens with one pairing; max_len grows to hold them. */
+void check_one_partner(const plugin *p, pairing_check *each, int tokens, check_result *r);
 check_run check_elementwise, check_tiles, check_apart, check_zero, check_minimises, check_resumes, check_updates,
     check_device_update;
 check_run check_rate, check_stateless, check_open, check_examples, check_repeatable, check_score;

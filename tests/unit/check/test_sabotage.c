@@ -56,6 +56,7 @@ static const struct {
     {"padding_leak", "padding", {"padding_leak with ", "positions without a token", "ab_klen"}},
     {"batch_mix", "batch", {"batch_mix with ", "sentences of a batch are mixed"}},
     {"decode_breaks", "decode", {"decode_breaks with ", "decoding step", "ab_key, ab_value"}},
+    {"late_decode", "long_decode", {"late_decode with ", "decoding step 1", "differ from the full pass"}},
     {"wrong_shape", "build", {"wrong_shape.c:12: ", "[2,3,4,6]", "[2,1,4,6]"}},
     {"wrong_gradient", "op_gradients", {"operation 'square'", "its grad for input 0"}},
     {"wrong_op_gradient", "op_gradients", {"operation 'square'", "its grad for input 0"}},
