@@ -130,13 +130,29 @@ static const struct {
                  {"parsing.data", "genia", {14326, 1361, 1360}, 26.2, 70},
                  {"parsing.data", "gum", {10224, 1575, 1464}, 17.6, 49}};
 
-static bool read_published(const spec_row *row, group *g)
+/* Is the corpus in the data folder, or does the row name files that are not the corpus's? Then a fault is an error. */
+static bool has_files(const spec_row *row, const char *corpus, const places *p)
+{
+    static const char *const split[] = {"train", "dev", "test"};
+    AUTOFREE char *folder = path_join(p->data_dir, corpus);
+    bool found = file_exists(folder);
+    for (size_t i = 0; i < LENGTH(split) && !found; i++) {
+        AUTOFREE char *key = xprintf("%s.%s", row->config.task, split[i]);
+        const char *files = settings_get(&row->placed, key);
+        AUTOFREE char *path = path_join(p->data_dir, files ? files : "");
+        found = files && (*files == '/' || *files == '.' || (!same(files, "auto") && file_exists(path)));
+    }
+    return found;
+}
+
+static bool read_published(const spec_row *row, const places *p, group *g)
 {
     const config *c = &row->config;
     bool subwords = vocab_cuts_words((vocab_kind)c->vocab), trees = same(c->task, "parsing");
     for (size_t i = 0; i < LENGTH(published); i++) {
         const char *value = settings_get(&row->placed, published[i].key);
         if (!has_prefix(published[i].key, c->task) || !value || !same(value, published[i].value)) continue;
+        if (has_files(row, value, p)) return false;
         double per_word = subwords ? SUBWORDS : 1;
         for (int s = 0; s < AB_SPLITS; s++) {
             double n = published[i].lines[s];
@@ -207,7 +223,7 @@ int groups_open(const spec *s, const places *p, group **groups, size_t *n, size_
         *g = (group){.key = key};
         double began = processor_ticks();
         if (open_data(&s->rows[i], p, g, &why)) {
-            if (!read_published(&s->rows[i], g)) return fail(e, "%s", why.text);
+            if (!read_published(&s->rows[i], p, g)) return fail(e, "%s", why.text);
             if (!missing->text[0]) *missing = why;
         }
         g->seconds = processor_ticks() - began;
