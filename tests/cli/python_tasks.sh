@@ -12,7 +12,7 @@ for split in train dev test; do
         echo "{\"source\": \"a$((i % 3)) b$((i % 5))\", \"target\": \"b$((i % 5)) a$((i % 3))\"}"
     done >pairs/$split.jsonl
 done
-for name in parity words mano dataset; do
+for name in parity words treecall depo mano dataset; do
     equal "$(($(wc -l <$name.py) <= 40))" 1 "$name.py has at most 40 lines"
     exits 0 ablate check ./$name.py $([ $name = dataset ] && echo -s dataset.folder=pairs)
     exits 0 ablate run $name.ini -s steps=4 -s warmup=2 -s eval_every=4 -s save_every=4 \
