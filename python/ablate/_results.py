@@ -99,11 +99,13 @@ def _show_progress(stream: Any, messages: list[str]) -> None:
         event = json.loads(line)
         done += event["event"] == "done"
         failed += event["event"] in ("failed", "killed", "lost")
-        step, total = event.get("step") or 0, event.get("total") or 1
-        shown.update(screen.HTML(
-            f"<progress value={step} max={total}></progress> {html.escape(str(event.get('row') or ''))} "
-            f"seed {event.get('seed') or ''}, {done} done{f', {failed} failed' if failed else ''}"
-        ))  # fmt: skip
+        counted = f"{done} done{f', {failed} failed' if failed else ''}"
+        if event["event"] == "end":
+            at, most, words = done, event["total"], counted
+        else:
+            at, most = event.get("step", 0), event.get("total", 0)
+            words = f"{html.escape(str(event.get('row')))} seed {event.get('seed')}, {counted}"
+        shown.update(screen.HTML(f"<progress value={at} max={most or 1}></progress> {words}"))
 
 
 def table(
