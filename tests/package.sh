@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # package.sh ROOT [aarch64] - builds the tarball and the wheel (packaging/build.sh) and uses each as its users do. The
 # tarball: the quick sweep in a Debian 11 without development packages, in a folder with blanks in its name. The wheel:
-# a sweep, a plugin built with its header and the manual, in a fresh venv, and what wheel.sh does in Python. If the tools
-# are installed, also the conda package or the image, chosen at random. Skipped (77) without network or what build.sh
-# needs. With ABLATE_TEST_WHOLE compiler and libraries are fetched and built anew, the quick sweep is run in full, and both conda package and image
-# are made. With aarch64: only the tarball for aarch64, under qemu-user (Debian: qemu-user proot libc6-arm64-cross),
-# which takes half an hour.
+# a sweep, a plugin built with its header and the manual, in a fresh venv, and what wheel.sh does in Python. If the
+# tools are installed, also the conda package or the image, chosen at random. Skipped (77) without network or what
+# build.sh needs. With ABLATE_TEST_WHOLE compiler and libraries are fetched and built anew, the quick sweep is run in
+# full, and both conda package and image are made. With aarch64: only the tarball for aarch64, under qemu-user (Debian:
+# qemu-user proot libc6-arm64-cross), which takes half an hour.
 set -euo pipefail
 cd "${1:?root of the checkout}"
 arch=${2:-$(uname -m)}

@@ -9,6 +9,7 @@ import sys
 from types import ModuleType
 from typing import Any, Callable
 
+from ablate import _guard as guard
 from ablate import _kinds as kinds
 from ablate import _native as native
 from ablate._context import Context
@@ -59,6 +60,7 @@ def start(address: int) -> bool:
             _expect_size(kind, ctypes.sizeof(AbTask), size)
         else:
             _expect_size(kind, ctypes.sizeof(_interface(kind)), size)
+    guard.start()
     return True
 
 
@@ -112,15 +114,28 @@ def _log(error: BaseException) -> None:
         native.services.log(text.rstrip().encode())
 
 
-def _refuse(address: int, error: BaseException, path: str) -> None:
-    """Make an exception the graph's error; the innermost call of nested plugins has placed it."""
+def _refuse(address: int, error: BaseException, path: str, first: int) -> None:
+    """
+    Make an exception the graph's error; the innermost call of nested plugins has placed it.
+
+    Parameters
+    ----------
+    address : int
+        Of the context.
+    error : BaseException
+        The exception.
+    path : str
+        The file of the function that was called.
+    first : int
+        The function's line, for an exception about what it returned.
+    """
     if native.services.error(address):
         return
     file, line = _place(error, path)
     placed = isinstance(error, Error) and error.placed
     if not placed:
         _log(error)
-    name = native.host.at(address, None if placed else _keep_text(file), line)
+    name = native.host.at(address, None if placed else _keep_text(file), line or first)
     native.host.function("fail").call(name, _words(error).encode())
 
 
@@ -160,22 +175,25 @@ def traced(address: int, function: Callable[..., Any], call: Callable[..., Any],
     c = Context(address)
     made: dict[int, Tensor] = {}
     try:
-        y = call(c, lambda i: made.setdefault(i, Tensor(c, i)))
+        with guard.tracing():
+            y = call(c, lambda i: made.setdefault(i, Tensor(c, i)))
         if void:
             return 0
+        name = getattr(function, "__name__", "the function")
         if isinstance(y, Tensor):
-            return y._id
+            return c._own(y, f"{name} returned")._id
         hint = "; is a `return` missing?" if y is None else ""
-        error = Error(
-            f"{getattr(function, '__name__', 'the function')} returned {y!r}, expected a tensor{hint}"
-        )
+        error = Error(f"{name} returned {y!r}, expected a tensor{hint}")
         if code:
             native.host.function("fail").call(
                 native.host.at(address, _keep_text(path), code.co_firstlineno), str(error).encode())  # fmt: skip
         return 0
     except BaseException as error:
-        _refuse(address, error, path)
+        with guard.tracing(False):
+            _refuse(address, error, path, code.co_firstlineno if code else 0)
         return 0
+    finally:
+        c._ended = True
 
 
 class Description:
@@ -271,18 +289,20 @@ class Description:
         """Return a hook without a graph: a schedule's rate, a period, a slot's shape."""
         read = self.parameters
 
+        def plain(cfg: int, given: Any) -> Any:
+            if name == "lr":
+                return float(f(native.AbRunPlan.from_address(given[0]), given[1], **read(cfg)))
+            if name == "slot_shape":
+                shape = f(Parameter(native.AbParameter.from_address(given[0])), given[1], **read(cfg)) or (0,)
+                to: Any = (native.I64 * 4).from_address(given[2])
+                to[:] = [1] * (4 - len(shape)) + list(shape)
+                return None
+            return int(f(**read(cfg)))
+
         def call(cfg: int, *given: Any) -> Any:
             try:
-                if name == "lr":
-                    return float(f(native.AbRunPlan.from_address(given[0]), given[1], **read(cfg)))
-                if name == "slot_shape":
-                    shape = f(
-                        Parameter(native.AbParameter.from_address(given[0])), given[1], **read(cfg)
-                    ) or (0,)
-                    to: Any = (native.I64 * 4).from_address(given[2])
-                    to[:] = [1] * (4 - len(shape)) + list(shape)
-                    return None
-                return int(f(**read(cfg)))
+                with guard.tracing():
+                    return plain(cfg, given)
             except BaseException as error:
                 file, line = _place(error, self.path)
                 native.services.log(f"{file}:{line}: {_words(error)}".encode())
@@ -360,8 +380,10 @@ def op_structure(op: kinds.Op) -> Any:
 
         def call(c: Context, t: Callable[[int], Tensor]) -> None:
             given = rule(c, [t(i) for i in ids], t(y), t(dy), **values(attr))
+            if not isinstance(given, (list, tuple)) or len(given) != n:
+                raise Error(f"{op.name}: its grad returned {given!r}, expected a list of {n}, one for each input")
             for i, one in enumerate(given):
-                (native.I32 * n).from_address(to)[i] = one._id if one is not None else 0
+                (native.I32 * n).from_address(to)[i] = c._convert(f"grad of {op.name}", i + 1, "ab_t", one)
 
         traced(address, rule, call, void=True)
 
@@ -424,7 +446,9 @@ def _run(path: str) -> ModuleType:
         for other in set(sys.modules) - before - {name}:
             file = getattr(sys.modules[other], "__file__", None) or ""
             if os.path.dirname(file) == folder:
+                guard.watch(vars(sys.modules[other]))
                 _kept.append(sys.modules.pop(other))  # another folder may have another of this name
+    guard.watch(vars(module))
     return module
 
 

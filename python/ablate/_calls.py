@@ -23,7 +23,7 @@ _file_names: dict[str, bytes] = {}
 
 def _caller() -> FrameType:
     """Return the frame of the plugin's own code that called this module."""
-    frame = sys._getframe(2)
+    frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(_OWN) and frame.f_back:
         frame = frame.f_back
     return frame
@@ -44,6 +44,7 @@ class Calls(HostFunctions):
 
     def __init__(self, address: int) -> None:
         self._address = address
+        self._ended = False
         self._kept: list[Any] = []  # callbacks that the program may call before this call returns
 
     def _missing(self, name: str) -> Any:
@@ -60,14 +61,15 @@ class Calls(HostFunctions):
             _file_names[name] = name.encode()
         return native.host.at(self._address, _file_names[name], frame.f_lineno)
 
+    def _own(self, value: Tensor, what: str) -> Tensor:
+        if value._context._ended or value._context._address != self._address:
+            raise Error(f"{what} a tensor of another call; tensors end with their call")
+        return value
+
     def _convert(self, name: str, place: int, kind: str, value: Any) -> Any:
         if kind == "ab_t":
             if isinstance(value, Tensor):
-                if value._context._address != self._address:
-                    raise Error(
-                        f"{name}: argument {place} is a tensor of another call; tensors end with their call"
-                    )
-                return value._id
+                return self._own(value, f"{name}: argument {place} is")._id
             if value is None:
                 return 0
             if isinstance(value, (int, float)):
@@ -93,15 +95,19 @@ class Calls(HostFunctions):
         address = self._at()
         result: Any = function.call(address, *arguments)
         if not result or result < 0:
-            message = native.services.error(self._address)
-            if message:
-                native.services.clear(self._address)
-                text: str = message.decode(errors="replace")
-                frame = _caller()
-                prefix = f"{frame.f_code.co_filename}:{frame.f_lineno}: "
-                mine = text.startswith(prefix)
-                raise Error(_python_words(text[len(prefix) :]) if mine else text, placed=not mine)
+            self._raise()
         return result or 0
+
+    def _raise(self) -> None:
+        """Raise the program's refusal, if there is one."""
+        message = native.services.error(self._address)
+        if message:
+            native.services.clear(self._address)
+            text: str = message.decode(errors="replace")
+            frame = _caller()
+            prefix = f"{frame.f_code.co_filename}:{frame.f_lineno}: "
+            mine = text.startswith(prefix)
+            raise Error(_python_words(text[len(prefix) :]) if mine else text, placed=not mine)
 
     def _ids(self, name: str, arguments: Sequence[Any]) -> list[Any]:
         kinds = native.host.function(name).kinds

@@ -42,14 +42,16 @@ class Context(Calls):
     @property
     def info(self) -> Info:
         """The place of this call in the model."""
-        return Info(native.AbInfo.from_address(native.host.function("info").call(self._at())))
+        found = native.AbInfo.from_address(native.host.function("info").call(self._at()))
+        self._raise()
+        return Info(found)
 
     @property
     def this_parameter(self) -> Parameter:
         """The parameter that this update of an optimizer is about."""
-        return Parameter(
-            native.AbParameter.from_address(native.host.function("this_parameter").call(self._at()))
-        )
+        found = native.AbParameter.from_address(native.host.function("this_parameter").call(self._at()))
+        self._raise()
+        return Parameter(found)
 
     def fail(self, message: str) -> None:
         """

@@ -109,6 +109,15 @@ mistake 'c.fail("found no luck, expected some")' "found no luck, expected some"
 mistake 'q = c.assign(q, k)' "c.assign was called in an attention's forward; it may be called in an optimizer's update"
 mistake 'q = ab.log(q)' "AttributeError: ablate has no 'log'"
 mistake 'raise SystemExit(0)' "the plugin ends the process: plugins return, they do not exit"
+mistake 'q = q * len(open(__file__).read())' "open was called while the graph is traced"
+mistake 'import os; q = q * len(os.environ)' "os.environ was called while the graph is traced"
+mistake 'import time; q = q * time.time()' "time.time was called while the graph is traced: a graph may depend on arguments"
+for clock in 'time() time.time' 'date.today().day date.today' 'd.datetime.now().day datetime.now'; do
+    head="import datetime as d
+from datetime import date
+from time import time
+$head" LINE=10 mistake "q = q * ${clock% *}" "${clock#* } was called while the graph is traced"
+done
 # loads TEXT MESSAGE: a file of this text cannot be loaded
 loads() {
     printf 'import ablate as ab\n%b\n' "$1" >bad.py
@@ -137,6 +146,30 @@ def two(c, x, mem):
     return c.output(c.weighted_sum(c.softmax(c.scores(c.query(x), c.key(mem), 1)), c.value(mem)))
 PY
 exits 0 ablate check ./two.py
+
+for grad in 'dy square:_its_grad_returned_Tensor' '[dy,dy] expected_a_list_of_1,_one_for_each_input' \
+    '["dy"] grad_of_square:_argument_1_is_'; do
+    cat >rule.py <<PY
+import ablate as ab
+
+
+@ab.op(doc="x squared")
+def square(c, x):
+    return x.square()
+
+
+@square.grad
+def backward(c, inputs, y, dy):
+    return ${grad% *}
+
+
+@ab.feed_forward(doc="a square")
+def rule(c, x):
+    return c.linear(square(c, x), "1", c.info.d_model)
+PY
+    exits 1 ablate check ./rule.py
+    words=${grad#* } && has out "$work/rule.py:9: " && has out "${words//_/ }"
+done
 
 echo "a run that fails names the line, and its log has the traceback"
 cat >deep.py <<'PY'

@@ -1,0 +1,6 @@
+import ablate as ab
+
+
+@ab.attention(doc="another attention", roles=ab.CAUSAL, accepts=ab.EMBED)
+def calls_unnamed(c, x, mem):
+    return c.call_attention("scaled_dot", x, mem)
