@@ -18,7 +18,7 @@ struct db {
     void *waiting;
     double busy_since; /* ticks(): when another process was first found to hold the database */
     bool busy_told;
-    double ticks_from;           /* clock time at which ticks() was 0, set with the first points; 0: not set */
+    double ticks_from;           /* clock time at which ticks() was 0, as of opening: the clock may jump later */
     int64_t decodes_of, decodes; /* decodes: do rows of experiment decodes_of differ in decoding (trained.c) */
 };
 

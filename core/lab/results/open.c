@@ -293,6 +293,7 @@ db *db_open(const db_options *o, err *e)
     db *d = xcalloc(1, sizeof *d);
     d->path = xstrdup(o->path);
     d->pid = getpid();
+    d->ticks_from = now() - ticks();
     d->patient = o->patient;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     if (sqlite3_open_v2(o->path, &d->q, flags, NULL) != SQLITE_OK) {
