@@ -1,0 +1,18 @@
+/* Scales its scores by 1 / d_k in integers, which is 0: all visible keys have equal weights. */
+#include "ab_plugin.h"
+
+typedef struct {
+    int64_t unused;
+} config;
+
+static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
+{
+    (void)cfg;
+    ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
+    return ab_output(c, ab_attend(c, q, k, v, 1 / ab_info(c)->d_k));
+}
+
+static const ab_option params[] = {{0}};
+static const ab_attention_plugin self = {
+    .roles = AB_SELF | AB_CAUSAL | AB_CROSS, .accepts = AB_POS_EMBED, .forward = forward};
+AB_PLUGIN(config, params, &self, .name = "integer_scale", .doc = "scores scaled by an integer division");
