@@ -9,7 +9,7 @@
 static const module_file mpi = {
     "ablate_mpi.so", "ABLATE_MPI_MODULE",
     "this build has no MPI module; install MPI's headers (Debian: libopenmpi-dev openmpi-bin) and build again",
-    RTLD_NOW | RTLD_GLOBAL}; /* Open MPI loads plugins of its own, which need its symbols */
+    RTLD_NOW | RTLD_GLOBAL}; /* RTLD_GLOBAL: the plugins that Open MPI opens need Open MPI's symbols */
 
 static const comm_module *module_of(const backend *on, err *e)
 {
@@ -37,7 +37,7 @@ static int count_here(comm *c, err *e)
 
 bool comm_place(int *rank, int *size, int *here)
 {
-    /* Set by Open MPI's mpirun; hydra (MPICH and others); srun, tried last: mpirun may run inside a Slurm task. */
+    /* Set by: Open MPI's mpirun; hydra (MPICH and others); srun. srun comes last: mpirun may run in a Slurm task. */
     static const char *const all[][3] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
                                          {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
                                          {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"}};

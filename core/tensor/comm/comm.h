@@ -31,10 +31,10 @@ typedef struct {
      * bit-identical on all ranks and between runs. Returns at once; v must not be used before sum_end. */
     int (*sum_begin)(void *v, size_t n, dtype type, err *e);
     int (*progress)(err *e); /* advances pending sums; cheap, called between kernels */
-    /* Waits for all sums. On a device the host continues at once, and later work given to the backend waits. */
+    /* Waits for all sums. On a device the host does not wait: only work that is given to the backend later waits. */
     int (*sum_end)(err *e);
     /* On a device: makes the host wait too, and fails if a rank is lost, which a read of device memory would not
-     * report. NULL: sum_end itself waits. */
+     * report. NULL: the host already waits in sum_end. */
     int (*wait)(err *e);
 } comm_module;
 typedef const comm_module *ablate_comm_fn(void);
@@ -47,10 +47,10 @@ typedef struct {
 } comm;
 
 /* Reads the environment that mpirun, srun or MPICH's mpiexec set for this process: its rank, the number of ranks, and
- * its number among the ranks on its machine. false: started by none of them. */
+ * its number among the ranks on its machine. Returns false if none of them started this process. */
 bool comm_place(int *rank, int *size, int *here);
-/* FOLDER/meeting: the file through which rank 0 contacts the others in modules that have no other way to connect. The
- * program that starts ranks removes it first. The caller frees. */
+/* FOLDER/meeting: the file by which rank 0 tells the others how to connect, for modules without another way. The
+ * program that starts ranks removes the file first. The caller frees the path. */
 char *comm_meeting(const char *folder);
 
 /* Joins the ranks of this job, `ranks` in number. NULL and e if the module is missing or a rank cannot be reached. */
@@ -64,6 +64,6 @@ int comm_wait(const comm *c, err *e); /* call before the host reads summed value
 int comm_barrier(const comm *c, err *e);
 /* v[i] = the sum over ranks, in rank order: n doubles of host memory. c may be NULL. */
 int comm_add(const comm *c, double *v, size_t n, err *e);
-/* Checks that all ranks have the same `bytes` at `mine`; else -1 and e: "rank 2 has another WHAT than rank 0". */
+/* Checks that all ranks have the same `bytes` at `mine`. If not: -1 and e, "rank 2 has another WHAT than rank 0". */
 int comm_agree(const comm *c, const void *mine, size_t bytes, const char *what, err *e);
 #endif

@@ -18,7 +18,7 @@ typedef struct {
     size_t parts_size;
     MPI_Request *request; /* [2 size] */
 } sum;
-enum { MOST = 256, TAGS = 16384 }; /* most pending sums; 2 TAGS + 1, the largest tag, is one that every MPI allows */
+enum { MOST = 256, TAGS = 16384 }; /* MOST: pending sums. TAGS: every MPI allows the largest tag, 2 TAGS + 1 */
 
 static int me, size, next_tag;
 static sum sums[MOST];
@@ -80,7 +80,7 @@ static char *part_of(const sum *s, int p) { return s->v + part_at(s, p) * s->wid
 static char *given_by(const sum *s, int rank) { return s->parts + (size_t)rank * (s->n / (size_t)size + 1) * s->width; }
 static MPI_Datatype type_of(const sum *s) { return s->type == F64 ? MPI_DOUBLE : MPI_FLOAT; }
 
-/* Sends each rank its part of this rank's vector and receives the others' values of its own part. */
+/* Sends each rank the rank's part of this vector and receives the other ranks' values of this rank's part. */
 static int scatter(sum *s, err *e)
 {
     int n = 0, bad = 0;

@@ -8,8 +8,8 @@ typedef struct {
     const char *absent;          /* the error if there is no such file */
     int how;                     /* dlopen's flags */
 } module_file;
-/* dlopen's handle, or NULL and e. Without the variable it opens the file in the folder `backends` beside the program
- * (build tree), else in an installation's lib/ablate/backends. */
+/* Returns dlopen's handle, or NULL and e. If the variable is not set, opens the file in the folder `backends` beside
+ * the program (build tree), else in an installation's lib/ablate/backends. */
 void *open_module(const module_file *m, err *e);
 extern const module_file cuda_module_file; /* the GPU backend, and NCCL's communicator */
 #endif

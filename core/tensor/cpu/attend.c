@@ -75,7 +75,7 @@ static void for_each_item(const attend_args *a, attend_work work)
     }
 }
 
-/* Calls `work` for every unit (chunk of sentences, head). One thread computes a unit in order: sums have one order. */
+/* Calls `work` for every unit (chunk of sentences, head). One thread computes a unit, so its sums have one order. */
 static void for_each_unit(const attend_args *a, attend_work work)
 {
     int64_t chunks = a->score->chunks;
@@ -152,7 +152,7 @@ static void zero_gradient(const view *d, int64_t columns, int64_t used)
     zero_rows(d->data, columns == width_of(d) ? used : 0, rows_of(d), width_of(d), d->type);
 }
 
-/* lse, dy: views of these inputs. dv: the gradient of v if v is a tensor of its own; else data NULL. */
+/* lse, dy: views of these inputs. dv: a view of v's gradient if v is a tensor of its own, else a view without data. */
 static int backward(const call *k, attend_args a, const view *lse, const view *dy, const view *dv, err *e)
 {
     dtype type = k->i.ATTEND_BACK.q.type;

@@ -15,8 +15,8 @@ typedef struct {
     void *data;
     int64_t stride;
 } columns; /* data: head 0's first column in row 0; stride: elements from row to row */
-/* Conversions between stored rows and those that attention computes, in f32 (f64 for f64), attend_rows.c. `take` copies
- * rows r0 .. r0 + n of head h, `width` columns, to lines `stride` apart; `turn` copies them transposed, [width,
+/* Conversions between stored rows and the rows in f32 (f64 for f64) that attention computes: attend_rows.c. `take`
+ * copies rows r0 .. r0 + n of head h, `width` columns, to lines `stride` apart; `turn` copies them transposed, [width,
  * padded], with zeros behind column n; `give` copies lines back to rows. */
 typedef struct {
     bool in_place; /* rows have the type of the computation: whole vectors need no copy */
@@ -28,7 +28,7 @@ const row_kind *rows_as(dtype type);
 typedef struct {
     int32_t from, to; /* keys from .. to - 1 */
 } key_range;
-typedef struct { /* keys of a block of queries */
+typedef struct { /* adjacent keys, computed for a block of queries */
     key_range keys;
     uint32_t sees; /* bit q: query q may see these keys */
 } key_run;
@@ -48,13 +48,13 @@ typedef struct { /* additional arguments of a score program (graph/score.h) */
          * line: numbers from line to line otherwise */
         int64_t size, row, line;
     } sum[SCORE_LEAVES];
-    bool sums; /* at least one is needed */
+    bool sums; /* is at least one of these sums needed? */
     /* tables of vectors by id, for keys (times their scale) and values, zero-padded: rows [n][line], turned [d][ids] */
     struct {
         void *rows, *turned;
         int64_t n, d, ids, line; /* ids, line: n and d rounded up to whole vectors of any type */
     } table[2];
-    key_range *window; /* [sentences][times[0]]: keys visible to each query; NULL: all, or all up to it if causal */
+    key_range *window; /* [sentences][times[0]]: keys visible to each query; NULL: all (if causal: up to the query) */
 } score_args;
 typedef struct {
     int64_t n_sentences, heads, maps, d_k, d_v; /* maps: softmaxes per head (graph/score.h) */
@@ -79,7 +79,7 @@ static inline int64_t visible(const attend_args *a, int64_t t, int64_t nk)
     return a->causal && t + 1 < nk ? t + 1 : nk;
 }
 
-/* The windows of a sentence's queries; NULL: none. */
+/* The windows of a sentence's queries; NULL if there are no windows. */
 static inline const key_range *windows_of(const attend_args *a, const attend_item *it)
 {
     const score_args *s = a->score;
@@ -116,7 +116,7 @@ static inline uint64_t first_element(const attend_args *a, int64_t row, int64_t 
     return (uint64_t)(row * a->heads + head) * ATTEND_KEYS;
 }
 
-/* Words needed for a block of queries' decisions about nk keys: one bit per key, DROPOUT_ROWS queries side by side. */
+/* Words for dropout's decisions on a block of queries and nk keys: a bit per key, DROPOUT_ROWS queries side by side. */
 static inline int64_t decision_words(int64_t nk)
 {
     return (QUERIES + DROPOUT_ROWS - 1) / DROPOUT_ROWS * ((nk + 31) / 32) * DROPOUT_ROWS;
@@ -124,14 +124,14 @@ static inline int64_t decision_words(int64_t nk)
 
 enum { TABLE_KEYS, TABLE_VALUES };
 static inline int64_t whole_line(int64_t n) { return (n + 15) / 16 * 16; }
-/* Numbers needed by a block of queries: key products and their gradients, value weights and their gradients, by id. */
+/* Numbers by id of a block of queries: products with the keys' table, sums for the values' table, and gradients */
 static inline int64_t table_numbers(const attend_args *a)
 {
     return a->score ? 2 * QUERIES * (a->score->table[TABLE_KEYS].ids + a->score->table[TABLE_VALUES].ids) : 0;
 }
 
-/* Does anything but the scale change the scores before the softmax? A window counts: its scores are scaled by the same
- * steps as with a program that hides keys, so both give equal bits. */
+/* Does anything but the scale change the scores before the softmax? True also for a window: its scores are then scaled
+ * like the scores of a program that hides the same keys, so that both give equal bits. */
 static inline bool runs_program(const attend_args *a)
 {
     const score_program *f = a->score ? a->score->program : NULL;
@@ -149,7 +149,7 @@ static inline int64_t keys_at_once(const attend_args *a, int64_t nk)
 }
 
 enum { CHUNK = 2048 };                                      /* numbers of a program's value processed at a time */
-static inline int64_t program_numbers(const attend_args *a) /* room for a program's values and both passes' scores */
+static inline int64_t program_numbers(const attend_args *a) /* room for program values and scores of both passes */
 {
     return a->score ? (int64_t)(1 + SCORE_LEAVES + a->score->program->n_steps) * CHUNK : 0;
 }

@@ -6,7 +6,7 @@
 typedef struct {
     int64_t rows, cap, heads, d_k, d_v, last; /* caches hold cap positions; last: the latest new token's position */
     const int32_t *time;                      /* positions of the new tokens: [rows], or one for all */
-    bool each;                                /* `time` has an entry per row; rows may be ancestors of one another */
+    bool each;                                /* `time` has an entry per row; a row may be an ancestor of another */
     const void *qkv;                          /* [rows, heads (2 d_k + d_v)] */
     void *cache, *y;                          /* [rows, cap, heads (d_k + d_v)], [rows, heads d_v] */
     const int32_t *ancestor;                  /* [rows, cap]: the row whose cache holds position j of this row's past */
@@ -16,7 +16,7 @@ typedef struct {
 
 static inline int64_t step_time(const step_args *a, int64_t r) { return a->time[a->each ? r : 0]; }
 
-/* Lines of a program's values: one per leaf and per step. */
+/* Number of lines that a program's values need: one per leaf and per step. */
 static inline int64_t program_lines(const step_args *a)
 {
     return a->score ? SCORE_LEAVES + a->score->program->n_steps : 0;

@@ -10,7 +10,7 @@
 #ifdef HAVE_TILES
 #include "base/vmath.h"
 
-/* c [m,n] (+)= a b in blocks: m_blocks x n_blocks x k_blocks of SIDE. Numbers from row to row: lda, ldc. */
+/* c [m,n] (+)= a b, where m, n, k are m_blocks, n_blocks, k_blocks times SIDE. lda, ldc: numbers from row to row. */
 static void multiply(int64_t m_blocks, int64_t n_blocks, int64_t k_blocks, const uint16_t *a, int64_t lda,
                      const uint16_t *b, float *c, int64_t ldc, bool add)
 {
@@ -38,7 +38,7 @@ static void load_plain(const source *x, uint16_t *to)
     for (int64_t r = 0; r < padded(x->rows); r++)
         for (int64_t j = 0; j < x->width; j += SIDE, to += SIDE) _mm512_storeu_si512(to, row_block(x, r, j));
 }
-/* Right factor [rows, width]: a pair is two neighbouring rows of one column. */
+/* Copies rows as a right factor [rows, width]: a pair is two neighbouring rows of one column. */
 static void load_pairs(const source *x, uint16_t *to)
 {
     for (int64_t r = 0; r < x->rows; r += SIDE)
@@ -49,7 +49,7 @@ static void load_pairs(const source *x, uint16_t *to)
                 store_pairs(to + i * SIDE, low, high);
             }
 }
-/* Right factor [width, SIDE] from row r on, transposed: a pair is two neighbours in a row. */
+/* Copies SIDE rows, transposed, as a right factor [width, SIDE]: a pair is two neighbours in a row. */
 static void load_turned(const source *x, uint16_t *to)
 {
     for (int64_t j = 0; j < x->width; j += SIDE)
@@ -120,7 +120,7 @@ static void turn_pairs(const uint32_t *pairs, int64_t keys, uint16_t *to, int64_
 
 typedef struct { /* sixteen queries from t on */
     const attend_args *a;
-    int64_t t, seen, keys; /* seen: keys that any query sees; keys: seen, padded */
+    int64_t t, seen, keys; /* seen: number of keys that at least one query sees; keys: seen, padded */
     const uint32_t *bits;  /* NULL: no dropout */
 } lanes;
 

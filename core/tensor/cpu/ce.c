@@ -5,7 +5,7 @@
 typedef struct {
     int64_t rows, width;       /* width: the vocabulary */
     const int32_t *target;     /* [rows]; negative: no token here */
-    const void *logits, *norm; /* norm [1] as losses */
+    const void *logits, *norm; /* norm [1], with the type of losses */
     void *losses, *grad;       /* [rows,2]; grad NULL when not wanted, may be the logits */
     double on, others;         /* probability added at the target; probability of every word */
 } ce_args;

@@ -24,7 +24,7 @@ void cpu_release_params(params *s)
     s->packed = NULL;
 }
 
-/* AMX tiles run no score programs, but compute one map after another faster than a program computes their sum. */
+/* AMX tiles run no score programs. With AMX, calls for one map each are faster than a program that sums the maps. */
 static bool takes_maps(dtype rows) { return rows != BF16 || cpu_isa() != ISA_AMX; }
 
 const backend cpu_backend = {.name = "cpu",

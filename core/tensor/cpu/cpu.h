@@ -11,8 +11,8 @@ extern const backend cpu_backend;
 
 /* ---- instruction sets: every kernel exists once per set; one set is in use (isa.h) ---- */
 
-/* The sets of x86-64, lowest first: X(NAME, name, the set of sets.cmake whose kernels it runs). isa.c has a function
- * name_lacks for each. */
+/* The sets of x86-64, lowest first: X(NAME, name, the set of sets.cmake whose kernels run). For each set isa.c has a
+ * function name_lacks. */
 #define CPU_SETS(X)                                                                                                    \
     X(AVX2, avx2, avx2)                                                                                                \
     X(AVX512, avx512, avx512)                                                                                          \
@@ -25,8 +25,8 @@ enum { ISA_GENERIC, CPU_SETS(CPU_SET) ISA_COUNT };
  * Returns -1 and e if there is no such set or this machine does not support it. No kernel may be running. */
 int cpu_use(const char *isa, err *e);
 int cpu_isa(void);                   /* the set in use; calls cpu_use(NULL) if none was selected */
-const char *cpu_isa_name(int isa);   /* "avx2"; NULL: beyond the sets of this processor family */
-const char *cpu_isa_lacks(int isa);  /* why this machine does not support it; NULL: it does */
+const char *cpu_isa_name(int isa);   /* "avx2"; NULL: this processor family has no such set */
+const char *cpu_isa_lacks(int isa);  /* why this machine does not support the set; NULL: it does */
 const char *cpu_isa_slower(int isa); /* why this higher set is used only on request; NULL: used by default */
 
 /* Does the set in use multiply bf16 in hardware (AMX or AVX512-bf16)? Used by `precision = auto`. */
@@ -34,7 +34,7 @@ bool cpu_has_bf16(void);
 /* Does this processor have vpdpbusd for the vectors of the set in use? int8 products use it (gemm.h). */
 bool cpu_has_vnni(void);
 void cpu_forbid_vnni(bool forbid); /* for tests: behave as without VNNI */
-void cpu_threads(int n);           /* 0: all; call it before the first kernel */
+void cpu_threads(int n);           /* n: 0 means all; call it before the first kernel */
 const char *cpu_description(void); /* "Intel(R) Xeon(R) ..., 2 threads, avx512_bf16"; static storage */
 /* Frees the packed copies of weights of `s`; called by params_free for values of this backend. */
 void cpu_release_params(params *s);

@@ -8,7 +8,7 @@ typedef struct {
     void *y, *dw;
     const int32_t *offsets;
     int64_t sentences, n, taps, before;
-    bool turned; /* convolves with the taps in reverse order, `before` counted from the other end: the gradient of x */
+    bool turned; /* convolves with the taps in reverse order, `before` counted from their end, for the gradient of x */
 } depthwise;
 
 #define OF_EACH_TYPE "tensor/cpu/depthwise.inc"

@@ -20,7 +20,7 @@ dropout dropout_of(const call *k, double p, int64_t place)
 
 enum { COUNTERS = 8, DECISIONS = 8 * COUNTERS }; /* processed at a time */
 
-/* decide returns the decisions of eight counters: byte i has the eight of counter i.
+/* decide returns the decisions of eight counters: byte i has the eight decisions of counter i.
  *
  * In vectors, a lane of 64 bits holds one counter's word in its lower half. The upper half may hold anything:
  * multiplications of 32 bits do not read it. ROUNDS computes c0 .. c3 from c0 (counters) by Philox's rounds. */
@@ -152,7 +152,7 @@ static inline void spread(uint32_t bits, float *keep)
 
 void dropout_keep(const dropout *d, uint64_t first, int64_t n, float *keep)
 {
-    unsigned skip = first % 8; /* the first counter's decisions about earlier elements */
+    unsigned skip = first % 8; /* number of the first counter's decisions that concern earlier elements */
     uint64_t block = first / 8, bits = keep_bits(d, block);
     for (int64_t j = 0; j < n; j += DECISIONS) {
         uint64_t these = bits >> skip;

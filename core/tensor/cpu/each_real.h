@@ -1,4 +1,4 @@
-/* each_real.h - each_type.h for fp32 and fp64 alone. */
+/* each_real.h - includes the file OF_EACH_REAL for rows of fp32 and of fp64, as each_type.h does. */
 #define S f32
 #include OF_EACH_REAL
 #undef S

@@ -8,7 +8,7 @@
 #include "tensor/cpu/vectors.h"
 #include "base/vmath.h"
 
-enum { MAP_BLOCK = 16, FAR_BLOCK = 256, REPEATED = 2048 }; /* bytes of copies of a short line */
+enum { MAP_BLOCK = 16, FAR_BLOCK = 256, REPEATED = 2048 }; /* REPEATED: bytes for copies of a short line */
 
 typedef struct elementwise elementwise;
 typedef void (*line)(const elementwise *w, void *y, const void *const x[3], int64_t n);
@@ -100,7 +100,7 @@ static void walk(const void *job, int64_t from, int64_t to)
     }
 }
 
-/* If one input repeats a short line along the axis before the last (a gain, a head's bias) and the others are
+/* If one input repeats a short line along the axis before the last (a gain, a head's bias) and the other inputs are
  * contiguous, joins several lines into one and repeats the short line in `room`. */
 static void lengthen(elementwise *w, char room[REPEATED])
 {
@@ -124,7 +124,7 @@ static void lengthen(elementwise *w, char room[REPEATED])
         if (k != repeated) w->step[k][2] *= times;
 }
 
-/* Runs the line of a call over its output. `lines` holds the one for F32 and the one for F64. */
+/* Runs the line function of a call over its output. lines[0] is for F32, lines[1] for F64. */
 static int run(const call *k, const line lines[2], err *e)
 {
     elementwise w = {.n_in = k->n_in,

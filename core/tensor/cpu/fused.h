@@ -26,7 +26,7 @@ static inline void *cut(char **at, int64_t n, size_t size)
     return p;
 }
 
-/* Calls the f32 or f64 instance of a template's function: the one that computes rows of this type. */
+/* Calls the f32 or f64 instance of a template's function: f64 for F64 rows, else f32. */
 #define BY_REAL(type, name, ...)                                                                                       \
     do {                                                                                                               \
         if ((type) == F64)                                                                                             \

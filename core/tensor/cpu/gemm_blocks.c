@@ -87,7 +87,7 @@ typedef struct {  /* a thread's working memory */
     float *sums;  /* [MC][NC]: sums for bf16 rows, or for floats that only a reader gets; NULL: sums go to y */
 } rooms;
 
-/* Do rows this many floats apart map to one set of the first-level cache? It has fewer lines than a strip has rows. */
+/* Do rows this many floats apart map to one set of the first-level cache, which has fewer lines than a strip rows? */
 static bool rows_collide(int64_t row) { return row * (int64_t)sizeof(float) % 4096 == 0; }
 /* Copies colliding rows of x, kc words each, to `room`, KC apart; returns other rows in place. */
 static const float *set_apart(const float *x, int64_t rows, int64_t kc, float *room, int64_t *row)
@@ -161,7 +161,7 @@ static strip strip_of(const piece *w, int64_t s)
     return (strip){from, strip_from(w, s + 1), w->a + from * w->a_row, w->a_row};
 }
 
-/* Enough panels to hide the latency of the chains, at most those of the remaining columns. */
+/* Enough panels to hide the latency of the chains, but no more than the remaining columns have. */
 static int64_t panels_at_once(int64_t rows, int64_t columns)
 {
     return rows == 1 && columns >= 4 * NR ? 4 : rows == 2 && columns >= 2 * NR ? 2 : 1;
@@ -221,7 +221,7 @@ static void by_strips(const piece *w, float *room)
     }
 }
 
-/* Multiplies all strips by one panel, then by the next. Each strip prefetches a share of the next panel. */
+/* Multiplies all strips by one panel, then by the next panel. Each strip prefetches a share of the next panel. */
 static void by_panels(const piece *w)
 {
     int64_t words = words_of(w->g->way, w->g->k), step = smaller(16, divide_up(NR, w->strips));
@@ -259,7 +259,7 @@ static void block(const gemm *g, area b, const float *panels, const float *then,
     }
 }
 
-/* Computes one thread's part of y. */
+/* Computes the part of y that one thread has. */
 static void multiply(const gemm *g, area b)
 {
     int64_t words = words_of(g->way, g->k), nc = g->packed ? NC : NC / 2, blocks = divide_up(b.i1 - b.i0, MC);

@@ -1,7 +1,6 @@
 /* gemm_kernels.c - the tiles of floats and of integers.
  *
- * A word of integers is two int16, or four bytes; the left factor's bytes are 128 too large, which the initial sums
- * compensate. */
+ * A word of integers is two int16 or four bytes. The left factor's bytes are 128 too large: initial sums compensate. */
 #include "tensor/cpu/gemm_tile.h"
 
 #define TARGET

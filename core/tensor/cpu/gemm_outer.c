@@ -18,8 +18,8 @@ INLINE vh halves_of(const bf16 *from, int n)
 #endif
 }
 
-/* Vector of columns c .. of word i: a pair of rows for WAY_PAIRS; one row if widened, odd rows before even ones. Does
- * not read behind column `end` of the row. */
+/* Word i of a vector of columns from c on: for WAY_PAIRS a pair of rows; if widened, one row, odd rows before even
+ * ones. Does not read behind column `end` of the row. */
 INLINE vf words_at(gemm_way way, const void *x, int64_t ld, int64_t rows, int64_t i, int64_t c, int64_t end)
 {
     int here = (int)smaller(L, end - c);
@@ -42,8 +42,8 @@ INLINE vf words_at(gemm_way way, const void *x, int64_t ld, int64_t rows, int64_
     return (vf)(i % 2 ? low << 16 : high);
 }
 
-/* Packs columns c0 .. c1 of x [rows,ld] as panels [words][width]. Writes whole vectors: each word overwrites what the
- * word before wrote beyond its width, and PAD has room for what the last one writes. */
+/* Packs columns c0 .. c1 of x [rows,ld] as panels [words][width]. Writes whole vectors: each word overwrites the
+ * numbers that the word before wrote beyond its width; PAD is room for the last word's. */
 INLINE void pack(gemm_way way, const void *x, int64_t ld, int64_t rows, int64_t c0, int64_t c1, const int width,
                  float *to)
 {
@@ -79,7 +79,7 @@ typedef struct {
 typedef struct {
     const char *at; /* first row */
     int64_t bytes, row, rows,
-        in; /* bytes of a row; bytes from one row to the next; rows left; bytes of the first row fetched so far */
+        in; /* bytes of a row; bytes from row to row; rows left; bytes of the first row that are fetched */
 } ahead;
 static ahead look_ahead(const void *from, int64_t one, int64_t ld, int64_t rows, int64_t c0, int64_t c1)
 {

@@ -1,4 +1,4 @@
-/* gemm_pairs.c - the tile of pairs of bf16, and the choice of a way, which depends on whether the set has it. */
+/* gemm_pairs.c - the tile for pairs of bf16, and the choice of a gemm_way, which depends on the instruction set. */
 #include "tensor/cpu/gemm_tile.h"
 
 #ifdef __AVX512BF16__

@@ -3,7 +3,7 @@
 #define ABLATE_CPU_GEMM_TILE_H
 #include "tensor/cpu/gemm_words.h"
 
-/* In place of a number of panels, with MR rows only: the first L columns of one panel. */
+/* Passed as the number of panels, with MR rows only: multiplies by only the first L columns of one panel. */
 enum { HALF_PANEL = 0 };
 /* Multiplies rows with `panels` panels: gemm_kernels.c; pairs of bf16: gemm_pairs.c, for sets that multiply bf16. */
 typedef void (*tile_fn)(int rows, int panels, const tile_job *t);
@@ -12,7 +12,7 @@ void tile_shorts(int rows, int panels, const tile_job *t);
 void tile_bytes(int rows, int panels, const tile_job *t);
 tile_fn tile_of(gemm_way way);
 
-/* Multiplies by a panel with fewer than NR columns: sums go to a buffer, and its valid columns are copied to c. */
+/* Multiplies by a panel with fewer than NR columns: sums go to a buffer, whose valid columns are copied to c. */
 static __attribute__((unused)) void tile_at_edge(tile_fn f, int rows, int cols, const tile_job *t)
 {
     float c[MR * NR] __attribute__((aligned(64))) = {0};

@@ -7,7 +7,7 @@
 #include "tensor/cpu/intrinsics.h"
 #include <string.h>
 
-/* Bytes of a vector; rows of a tile, whose sums (two vectors per row) fill almost all registers. */
+/* VEC: bytes of a vector. MR: rows of a tile; its sums, two vectors per row, fill almost all registers. */
 #if defined(__AVX512F__)
 #define VEC 64
 #define MR  14

@@ -75,7 +75,7 @@ int cpu_HEADS(const call *k, err *e)
 }
 
 static void rows_of_heads(const void *job, int64_t from,
-                          int64_t to) /* [from, to): sentences, and one more for the rows behind the last */
+                          int64_t to) /* [from, to): sentences; number `batch`: the rows behind the last sentence */
 {
     const moved *m = job;
     size_t line = (size_t)m->width * m->heads_size, head = (size_t)m->time * line;

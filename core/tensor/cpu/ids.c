@@ -8,7 +8,7 @@ typedef struct {
     const void *x;
     const int32_t *ids;
     int64_t n_ids, width,
-        n; /* EMBEDDING: ids, width of a row, rows. GATHER, SCATTER_ADD: queries, keys, number of ids */
+        n; /* EMBEDDING: ids, width of a row, rows. GATHER, SCATTER_ADD: queries, keys, number of different ids */
     /* GATHER, SCATTER_ADD: length of x's axis 1; rows of ids from one index of axis 0, and of axis 1, to the next */
     int64_t heads, step[2];
 } by_id;

@@ -59,7 +59,7 @@ static const char *avx512_bf16_lacks(void)
 static const char *amx_lacks(void)
 {
     if (!cpu_table_avx512_bf16.has_tiles) return "not in this program, whose compiler had no AMX instructions";
-#ifdef CPU_FEATURE_ACTIVE /* asks the C library; tests/amx, which emulates AMX, replaces its answer */
+#ifdef CPU_FEATURE_ACTIVE /* asks the C library; tests/amx, which emulates AMX, answers in its place */
     if (!CPU_FEATURE_ACTIVE(AMX_TILE)) return "not supported by this processor: amx-tile";
     if (!CPU_FEATURE_ACTIVE(AMX_BF16)) return "not supported by this processor: amx-bf16";
 #else
@@ -88,7 +88,7 @@ static const struct {
 #endif
 };
 static struct {
-    const char *lacks[LENGTH(sets)]; /* why a set cannot run; NULL: it can */
+    const char *lacks[LENGTH(sets)]; /* why a set cannot run; NULL: the set can run */
     int in_use;
     bool asked, vnni_forbidden;
 } here = {.in_use = -1};
@@ -159,7 +159,7 @@ int cpu_isa(void)
     return here.in_use;
 }
 
-/* ---- VNNI: used by int8 products alone; independent of the sets ---- */
+/* ---- VNNI: only int8 products use it; a processor has it or not, whatever the set ---- */
 
 void cpu_forbid_vnni(bool forbid) { here.vnni_forbidden = forbid; }
 bool cpu_has_vnni(void)

@@ -23,7 +23,7 @@ static int64_t pairs_of_vectors(const long_conv *d, dtype type)
     int64_t row = 2 * (type == F64 ? lanes_f64 : lanes_f32);
     return (d->n + row - 1) / row;
 }
-/* Estimates the time of all transforms, in units of one number. */
+/* Estimates the work of all transforms, as a number of operations on single numbers. */
 static int64_t work_of(const long_conv *d, int64_t rows)
 {
     int64_t stages = 8;
@@ -31,7 +31,7 @@ static int64_t work_of(const long_conv *d, int64_t rows)
     return rows * d->n * stages;
 }
 
-/* Finds the sentences and allocates the transform of the longest one; the caller frees it. */
+/* Finds the longest sentence and allocates the wave for its transform; the caller frees the wave. */
 static void measure(long_conv *d, const view *offsets, dtype type)
 {
     d->offsets = offsets->data, d->sentences = offsets->dim[3] - 1;

@@ -8,7 +8,7 @@
 enum {
     TILE_VECTORS = 2,
     INNER = 256,      /* indices of the inner axis per strip: a strip of b fills half the L1 cache */
-    PACK_ROWS = 32,   /* from this many rows of a on, copying b's rows side by side pays */
+    PACK_ROWS = 32,   /* fewest rows of a for which copying b's rows side by side pays */
     BLOCK_ROWS = 128, /* rows of the product in one block */
     BLOCK_COLS = 256,
 #if WIDTH == 64
@@ -23,7 +23,7 @@ typedef struct {
     const void *a, *b;
     void *c; /* [batch 0, batch 1, rows, cols] */
     int64_t batch[2], rows, cols, inner;
-    int64_t a_batch[2], b_batch[2]; /* elements from one product's factor to the next; 0: the factor is shared */
+    int64_t a_batch[2], b_batch[2]; /* elements from product to product; 0: all products use the same factor */
     int64_t a_row, a_step;          /* elements from row to row of a, and along the inner axis */
     int64_t b_row, b_col;           /* elements along the inner axis, and from column to column of b */
     int64_t blocks_i, blocks_j;

@@ -5,7 +5,7 @@
 
 enum { MOST_CHUNKS = 64 }; /* chunks of rows over which the gradients of gain and bias are summed */
 
-/* Arguments of both passes; rows [rows,width]; statistics and parameters are F32, or F64 beside F64 rows. */
+/* Arguments of both passes; rows [rows,width]; statistics and parameters are F32, or F64 if rows are F64. */
 typedef struct {
     int64_t rows, width;
     const void *x, *s, *gain, *bias; /* s: NULL for none */

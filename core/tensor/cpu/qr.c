@@ -25,8 +25,8 @@ static void reflect(double *x, const double *a, double *w, double tau, int64_t m
     }
 }
 
-/* a [m,n] -> q [m,n]; overwrites a by the reflections' vectors. work: [3 n]. A column that depends on those before it
- * leaves only rounding errors: it is not reflected, because its square may underflow. */
+/* a [m,n] -> q [m,n]; overwrites a by the reflections' vectors. work: [3 n]. Of a column that depends on earlier
+ * columns, only rounding errors are left: no reflection, because their square may underflow. */
 static void orthogonal_factor(double *a, double *q, double *work, int64_t m, int64_t n)
 {
     double *w = work, *tau = work + n, *sign = work + 2 * n;

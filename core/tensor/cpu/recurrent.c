@@ -12,12 +12,12 @@ typedef struct {
     void *y, *kept;         /* [R,d], [R,wide + d] */
     void *dx, *before, *dq; /* [R,wide], [R,d], [R,wide] or NULL */
     const int32_t *offsets;
-    int64_t d, wide; /* units; d times 3 (GRU) or 4 */
+    int64_t d, wide; /* units; d times 3 (GRU) or d times 4 (LSTM) */
     bool lstm, backwards;
 } recurrence;
 
 typedef struct {
-    int64_t first, length; /* row, rows of a sentence */
+    int64_t first, length; /* a sentence's first row and number of rows */
 } place;
 
 static int longer_first(const void *a, const void *b)

@@ -25,7 +25,7 @@ typedef struct {
     const char *x[2];
     size_t from_x[2], to_y[2]; /* per input: bytes from one piece to the next, and its offset in y's piece */
     size_t size[2];            /* bytes of a piece that are copied */
-    size_t y_size;             /* bytes of y's piece; those not copied become 0 */
+    size_t y_size;             /* bytes of y's piece; bytes that are not copied become 0 */
 } pieces;
 
 static void copy_pieces(const void *job, int64_t from, int64_t to)

@@ -8,7 +8,7 @@
 #define STRIP_ROWS_f64 4
 #define TILE_ROWS      TYPED(STRIP_ROWS)
 
-/* c [rows, LANES vectors] += a b over n terms; the last vector has `last` numbers. packed: b's rows are padded. */
+/* c [rows, LANES vectors] (+)= a b over n terms; the last vector has `last` numbers. packed: b's rows are padded. */
 INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REAL *a, int64_t a_row, int64_t a_step,
                         const REAL *b, int64_t b_row, int last, REAL *c, int64_t c_row, bool fresh)
 {
@@ -53,7 +53,7 @@ INLINE void TYPED(tile)(int rows, int vectors, bool packed, int64_t n, const REA
     }
 }
 
-/* Copies b [n, width], rows b_row or columns b_col apart (the other is 1), to zero-padded rows of whole vectors. */
+/* Copies b [n, width] to zero-padded rows of whole vectors. b_row, b_col: steps of b's rows and columns; one is 1. */
 INLINE void TYPED(pack)(REAL *to, const REAL *b, int64_t b_row, int64_t b_col, int64_t n, int64_t width)
 {
     int64_t wide = (width + LANES - 1) / LANES * LANES;

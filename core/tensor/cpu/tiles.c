@@ -1,4 +1,4 @@
-/* tiles.c - whether AMX tiles are in use, and their one shape: sixteen rows of 64 bytes. */
+/* tiles.c - whether AMX tiles are in use, and the only shape of tile used: sixteen rows of 64 bytes. */
 #include "tensor/cpu/tiles.h"
 #include "tensor/cpu/cpu.h"
 

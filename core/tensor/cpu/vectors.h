@@ -122,7 +122,7 @@ INLINE void store_bf16(uint16_t *p, reals_f32 x) { *(at_bf16 *)p = narrow(x); }
 INLINE reals_f32 all_f32(float x) { return x - (reals_f32){0}; }
 INLINE reals_f64 all_f64(double x) { return x - (reals_f64){0}; }
 
-/* Masked: after a copy by memcpy, a vector load would wait for its smaller stores. */
+/* Masked loads: after a copy by memcpy, a vector load would wait for memcpy's smaller stores. */
 #if WIDTH == 64
 #define FIRST(n) ((1u << (n)) - 1)
 INLINE reals_f32 load_part_f32(const float *p, int n)
@@ -215,7 +215,7 @@ INLINE void store_one_bf16(uint16_t *p, float x) { store_part_bf16(p, all_f32(x)
 INLINE reals_f32 load_floats_f32(const float *p) { return load_f32(p); }
 INLINE reals_f64 load_floats_f64(const float *p) { return __builtin_convertvector(*(const half_at_f32 *)p, reals_f64); }
 
-/* a b + c, rounded once if the machine can: explicit, so that all sets that can give the same bits. */
+/* a b + c, rounded once if the machine can: so all sets with fused multiply-add give the same bits. */
 INLINE reals_f32 madd_f32(reals_f32 a, reals_f32 b, reals_f32 c)
 {
 #if WIDTH == 64
@@ -251,7 +251,7 @@ INLINE reals_f64 select_f64(masks_f64 m, reals_f64 a, reals_f64 b)
 {
     return (reals_f64)((m & (masks_f64)a) | (~m & (masks_f64)b));
 }
-/* The larger; b if one is NaN. */
+/* The larger of a and b; b if a or b is NaN. */
 INLINE reals_f32 larger_f32(reals_f32 a, reals_f32 b)
 {
 #if WIDTH == 64
@@ -314,8 +314,8 @@ FOLDS(f32)
 FOLDS(f64)
 #undef FOLDS
 
-/* ---- a vector (some) or a step of PLACES numbers, of which only the first `left` exist (perhaps none): stores skip
- * the others, loads read them as 0, load_step as `behind` ---- */
+/* ---- a vector (some) or a step of PLACES numbers, with only the first `left` numbers present (perhaps none): stores
+ * skip the other numbers; loads read them as 0, load_step as `behind` ---- */
 
 #define STEPS(S, REAL_S)                                                                                               \
     INLINE reals_##S load_some_##S(const number_##S *p, int64_t left)                                                  \

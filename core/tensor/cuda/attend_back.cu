@@ -18,7 +18,7 @@
 /* Rows of a warp's own tile, and of the tiles of keys and of queries that it loops over. */
 enum { OWN = ATTEND_TILE, KEYS = 32, QUERIES = 16, WARPS = 2 };
 
-/* Converts an entry of a table of both sides to its tile of queries, or of keys. Dummies see no other side. */
+/* Converts an entry of a table of both sides to its tile of queries, or of keys. Dummy rows see no other rows. */
 DEVICE attend_place seen_by_queries(attend_place at, int sentences)
 {
     if (at.sentence == sentences) at.other.n = 0;

@@ -3,7 +3,7 @@
 #include "tensor/cuda/score.h"
 #include "tensor/cuda/threads.h"
 
-/* Writes `write` columns of each head of `to`, `to_step` columns apart: copies of `from`, zeros from `width` on. */
+/* Copies heads from `from` to `to`: `write` columns each, heads `to_step` apart, zeros from column `width` on. */
 template <class T>
 __global__ void copy_heads(gpu_columns to, int to_step, int write, gpu_columns from, int from_step, int width,
                            int heads, int64_t n)

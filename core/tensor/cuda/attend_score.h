@@ -273,8 +273,8 @@ DEVICE void add_to_sums(const float (&x)[SCORE_AT_ONCE], unsigned seen, float (&
 }
 
 /* Computes dq of a tile of queries, and the gradients of leaves for `chunk` or the sentence. If a query's log-sum-exp
- * has lost all digits, loops over the keys twice: the first time for its two terms, `lse` (the largest score) and
- * `rest`, which the owners of keys read, too. */
+ * has lost all digits, loops over the keys twice: the first time for the log-sum-exp's two terms, `lse` (the largest
+ * score) and `rest`, which the owners of keys read, too. */
 template <class T, int D, int W, class F>
 DEVICE void score_back_queries(const score_tile &m, const F &program, int chunk, int tile)
 {
@@ -341,7 +341,7 @@ DEVICE void score_back_queries(const score_tile &m, const F &program, int chunk,
     give<D>(dq, 1, 1, at_row<T>(a.dq, m.row, k_column), (int)a.dq.stride, at.n, d_k);
 }
 
-/* The chunk's next sentence after b: every f.chunks-th up to the last with queries; chunk 0 has the dummies. */
+/* The chunk's next sentence after b: every f.chunks-th up to the last that has queries. Chunk 0 has the dummy rows. */
 DEVICE int next_sentence(const gpu_attention &a, const gpu_score &f, int chunk, int b)
 {
     int next = b + f.chunks;

@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(THREADS) attend_step(gpu_attention_step a)
             UNROLL for (int i = 0; i < LOADS; i++) UNROLL for (int c = 0; c < 8; c++) dot += q[i][c] * k[u][i][c];
             dot = lanes_sum<LANES>(dot) * (a.scale * log2_e);
             bool there = turn + group + groups * u <= time;
-            join(mine, there ? dot : lowest, 1.f, v[u]); /* a missing key's weight becomes 0 when joined with a score */
+            join(mine, there ? dot : lowest, 1.f, v[u]); /* a missing key gets weight 0 when joined with a score */
         }
     }
     for (int o = LANES; o < 32; o *= 2) { /* join the warp's groups */

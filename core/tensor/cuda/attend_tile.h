@@ -98,7 +98,7 @@ template <int LANES> DEVICE unsigned keep32(const gpu_attention &a, philox_key k
 DEVICE float low_of(unsigned pair) { return __uint_as_float(pair << 16); }
 DEVICE float high_of(unsigned pair) { return __uint_as_float(pair & 0xffff0000u); }
 
-/* Words [N] from p (2 or 4: 8 or 16 bytes), zeros if not `there`. */
+/* Loads N words from p (2 or 4: 8 or 16 bytes); zeros if not `there`. */
 template <int N> DEVICE void take_words(unsigned (&w)[N], const bf16 *p, bool there)
 {
     if (N == 4) {
@@ -304,7 +304,7 @@ DEVICE float four_max(float x)
 #define LOG2_E 1.44269504f
 
 struct running {
-    float top[2], sum[2]; /* largest exponent of 2, and sum relative to it */
+    float top[2], sum[2]; /* largest exponent of 2; sum relative to 2^top */
 };
 
 /* Turns the scores of one tile of keys, times `scale`, into probabilities, not yet divided by their sum. worth: the

@@ -14,7 +14,7 @@ struct tables {
 };
 } // namespace
 
-/* Rows of sentence b on the other side. Dummy rows see none, but a table of both sides lists the dummy rows of each. */
+/* Rows of sentence b on the other side. Dummy rows see no rows, but a table of both sides lists the dummies of both. */
 DEVICE span other_of(const gpu_tile_shape &s, int b)
 {
     return s.both || b < s.sentences ? span_of(s.other, s.sentences, s.other_rows, b) : span{0, 0};

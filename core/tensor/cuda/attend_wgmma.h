@@ -21,7 +21,7 @@ enum {
     PANEL = KEYS * HOPPER_ROW            /* bytes of 64 columns of a tile; a slot has D / 64 of them */
 };
 
-struct wgmma_ring { /* a warp's position in the ring: `used` tiles passed, `cleared` of them with rows cleared */
+struct wgmma_ring { /* a warp in the ring has passed `used` tiles and has cleared rows in `cleared` of them */
     unsigned slots, barriers, bytes, used, cleared;
     GPU_MEMBER unsigned slot() const { return slots + used % SLOTS * bytes; }
     GPU_MEMBER unsigned full() const { return barriers + 8 * (used % SLOTS); }

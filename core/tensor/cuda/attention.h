@@ -30,10 +30,10 @@ typedef struct {                         /* determines a table of tiles; compare
     const int32_t *own, *other;          /* [sentences + 1] first rows on the tiled side and on the other */
     int sentences, own_rows, other_rows; /* rows including the dummies */
     int rows;                            /* rows of a tile */
-    int both;  /* 0: tiles of the tiled side; 1: of both sides at once, as many as the longer side needs */
-    int whole; /* for `both`: a sentence of no more than `whole` rows on either side is one tile; 0: none is */
+    int both;  /* 0: tiles of the tiled side only; 1: tiles of both sides, as many as the longer side needs */
+    int whole; /* for `both`: a sentence of at most `whole` rows on each side is one tile; 0: no sentence is */
 } gpu_tile_shape;
-size_t gpu_tile_bytes(const gpu_tile_shape *s); /* bytes of its table, a multiple of 16 */
+size_t gpu_tile_bytes(const gpu_tile_shape *s); /* bytes of a table, a multiple of 16 */
 /* Writes n tables, in one launch if there are no more than ATTEND_TABLES. */
 int gpu_list_tiles(int n, const gpu_tile_shape *s, int32_t *const *tables);
 
@@ -44,7 +44,7 @@ typedef struct { /* head 0's first column in row 0, `width` columns per head; ro
     int64_t stride;
 } gpu_columns;
 
-/* The parameter of all kernels, also of those compiled at run time; attend_pack.cu replaces its columns by copies. */
+/* The parameter of all kernels, also of kernels compiled at run time. attend_pack.cu replaces the columns by copies. */
 typedef struct {
     dtype type;
     int heads, d_k, d_v;
@@ -53,8 +53,8 @@ typedef struct {
     float scale;               /* factor on the scores */
     gpu_dropping drop;
     const int32_t *q_off, *k_off; /* [sentences + 1] first rows */
-    /* Tables of tiles, from the same offsets, of ATTEND_TILE rows. tiles: of queries; for gpu_ATTEND_BACK, of both
-     * sides. key_tiles: of keys, for gpu_ATTEND_PROGRAM_BACK. */
+    /* Tables of tiles of ATTEND_TILE rows, all from the same offsets. tiles: tiles of queries; for gpu_ATTEND_BACK,
+     * tiles of both sides. key_tiles: tiles of keys, for gpu_ATTEND_PROGRAM_BACK. */
     const int32_t *tiles, *key_tiles;
     gpu_columns q, k, v, y;
     float *lse;                 /* [rows, heads] log-sum-exp of each row's scores */

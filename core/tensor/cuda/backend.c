@@ -284,8 +284,8 @@ static const backend cuda_backend = {.name = "cuda",
 
 /* ---- the module ---- */
 
-/* Announces a wait: the driver compiles the kernels for a GPU for which this build has no machine code. Code also runs
- * on later GPUs of its generation. */
+/* Announces a wait: the driver compiles the kernels for a GPU for which this build has no machine code. Machine code
+ * also runs on later GPUs of the same generation. */
 static void tell_of_compiling(void)
 {
     static const int built[] = {CUDA_GPUS}; /* cuda.cmake */

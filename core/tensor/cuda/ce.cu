@@ -12,7 +12,7 @@ enum { MOST_THREADS = 512, STAGED_BYTES = 96 << 10 };
 
 template <class T> struct ce_call {
     int64_t width; /* the vocabulary */
-    int64_t row;   /* elements from one row to the next; those between rows are left unchanged */
+    int64_t row;   /* elements from one row to the next; elements between rows are left unchanged */
     const T *logits;
     const int32_t *target;
     const float *norm;
@@ -25,7 +25,7 @@ template <class T> struct ce_call {
 DEVICE float power_of(float x, float) { return expf(x); }
 DEVICE float power_of(float x, bf16) { return __expf(x); }
 
-/* Sums over some logits: the maximum, the sum of e^(x - maximum), the sum. */
+/* Sums over some logits x: the maximum, the sum of e^(x - maximum), the sum of x. */
 struct row_sums {
     float top, total, sum;
 };
@@ -49,7 +49,7 @@ template <bool WHOLE, class T> DEVICE void take(row_sums &s, const float v[2][8]
     }
 }
 
-/* Loads the eight elements at `at`, a multiple of 8; LOWEST for those outside `first` to `end`. */
+/* Loads the eight elements at `at`, a multiple of 8; LOWEST for elements outside `first` to `end`. */
 template <class T> DEVICE void part8(const T *p, int64_t at, int64_t first, int64_t end, bool vector, float v[8])
 {
     if (vector && at >= first && at + 8 <= end)

@@ -178,7 +178,7 @@ static void *load(const char *source, const char *expression, err *e)
     char *in = folder(), *path = NULL;
     int capability = gpu_capability();
     void *kernel = NULL;
-    bool there = compiler != kernel_compile || kernel_compiler_found(e); /* before file_of: it hashes the version */
+    bool there = compiler != kernel_compile || kernel_compiler_found(e); /* first, because file_of hashes its version */
     if (there && in) path = file_of(in, source, expression, capability);
     if (there && !(path && read_kept(path, &image, &name))) {
         if (!compilations++)

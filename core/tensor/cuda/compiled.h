@@ -5,7 +5,7 @@
 #include "base/linkage.h"
 C_BEGIN
 
-/* ABLATE_SCORE: 1 compiled (the default), 0 interpreted (the emulation's default); else -1 and gpu_error(). */
+/* Reads ABLATE_SCORE: returns 1 to compile (the default), 0 to interpret (the emulation's default), -1: gpu_error(). */
 int compiled_wanted(void);
 
 /* The kernel `expression` ("score_forward<bf16, 64, 1, written_program>") of `source`, for gpu_run_kernel. The source
@@ -13,7 +13,7 @@ int compiled_wanted(void);
  * compiler's message, or says where NVRTC was searched for, followed by `without`, how to do without it. */
 int compiled_kernel(const char *source, const char *expression, const char *without, void **kernel);
 
-/* Compiles for a compute capability (90): the machine code and the kernel's name in it. 0, or -1 and the message. */
+/* Compiles for a compute capability (90) to machine code and the kernel's name in it. Returns 0, or -1 and e. */
 typedef int (*kernel_compiler)(const char *source, const char *expression, int capability, str *image, str *name,
                                err *e);
 /* NVRTC */

@@ -154,7 +154,7 @@ static trial trial_of(const product *p, lt_plan *x)
     trial t = {.p = *p, .x = x};
     int64_t rows = p->exact ? PROOF_ROWS : p->m;
     if (p->exact) t.p.a = t.a = rows_that_repeat(p), t.p.m = LT_EXACT_ROWS;
-    if (p->exact || p->beta != 0) { /* else the product overwrites the caller's c, which it computes anyway */
+    if (p->exact || p->beta != 0) { /* else trials may overwrite the caller's c, which the product computes anyway */
         size_t bytes = (size_t)((p->batch - 1) * p->step_c + rows * p->row_c) * dtype_size(p->type_c);
         t.p.c = t.c = gpu_alloc(bytes);
         gpu_zero(t.c, bytes);

@@ -101,7 +101,7 @@ alignment_of(const void *p) /* 16 bytes are as good as more, and addresses diffe
     return at % 16 == 0 ? 3 : at % 8 == 0 ? 2 : at % 4 == 0 ? 1 : 0;
 }
 
-/* The library's bias: a vector that it adds, or where it writes a bias's gradient, the sums of dy over rows. */
+/* The vector that cuBLASLt calls bias: it adds the vector, or writes a bias's gradient (sums of dy over rows) there. */
 static const void *vector_of(const product *p) { return p->sums ? p->sums : p->bias; }
 
 static lt_key key_of(const product *p)

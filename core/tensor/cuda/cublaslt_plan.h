@@ -31,10 +31,10 @@ typedef struct {
     cublasLtMatmulDesc_t how;
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t *algorithm; /* [n], preferred first */
-    int n, at;                       /* at: the algorithm in use; earlier ones failed */
+    int n, at;                       /* at: the algorithm in use; earlier algorithms failed */
 } lt_plan;
 
-/* Fills in a plan's algorithms (n 0: none). Returns success, or cuBLASLt's status. */
+/* Fills in a plan's algorithms; n becomes 0 if there are none. Returns success, or cuBLASLt's status. */
 cublasStatus_t lt_choose(const product *p, lt_plan *x);
 cublasStatus_t lt_set_rows(lt_plan *x, int64_t m); /* sets the number of rows of a and c */
 /* Sets the number of rows and checks that the algorithm supports it. */
@@ -54,12 +54,12 @@ typedef struct {
 int lt_read_choices(err *e);
 void lt_forget_choices(void);
 bool lt_keeps_choices(void); /* is a file named? */
-/* The file's choice for a shape on this device with this library; NULL: none. */
+/* The file's choice for a shape on this device with this library; NULL if the file has none. */
 const lt_config *lt_kept_choice(const lt_key *key);
-/* Locks the file and reads what others added; held from looking up a shape without a choice to lt_keep_choice. */
+/* Locks the file, from the look-up of a shape without a choice until lt_keep_choice, and reads what others added. */
 int lt_lock_choices(void);
 void lt_unlock_choices(int locked);
-/* Adds a line. ms: time of one product with it; others[n]: times of all tested algorithms, in the heuristic's order. */
+/* Adds a line. ms: time of a product with `chosen`; others[n]: of all tested algorithms, in the heuristic's order. */
 void lt_keep_choice(const lt_key *key, const lt_config *chosen, double ms, const double *others, int n);
 
 /* Returns from the caller if the status is a failure. */

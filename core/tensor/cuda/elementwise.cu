@@ -9,7 +9,7 @@
 
 namespace
 {
-/* V numbers at p, or one V times when `step` is 0. */
+/* Reads V adjacent numbers from p, or repeats the first one V times if `step` is 0. */
 template <class T, int V> DEVICE void read(const T *p, int64_t step, float out[V])
 {
     if (V > 1 && step) return load_lanes<V>(p, out);
@@ -44,7 +44,7 @@ DEVICE void combine(const elements &e, T *y, const T *a, const T *b, int64_t a_s
     store_lanes<V>(y, u);
 }
 
-/* One line of n numbers, in groups of V; the rest one by one. */
+/* One line of n numbers, in groups of V; numbers behind the last whole group one by one. */
 template <class T, int V> __global__ void elementwise_line(elements e, int64_t n)
 {
     T *y = (T *)e.y;

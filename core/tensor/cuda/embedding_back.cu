@@ -42,7 +42,7 @@ __global__ void count(const int32_t *key, bool raw, int64_t T, int64_t n_table, 
     for (int i = 0; i < TILE / 4; i++) UNROLL for (int j = 0; j < 4; j++) mine += byte_of(bytes[i], j) == threadIdx.x;
     counts[(int64_t)threadIdx.x * gridDim.x + blockIdx.x] = mine;
 }
-/* Replaces every count by the sum of those before it. One block. */
+/* Replaces every count by the sum of the counts before it. One block. */
 __global__ void sum_up(int32_t *counts, int64_t n)
 {
     enum { ALL = 1024, EACH = 8 };
@@ -201,7 +201,7 @@ extern "C" int gpu_rows_by_id(const int32_t *ids, int64_t T, int64_t n_table, gp
 }
 
 /* table[v] = (onto ? table[v] : 0) + by * sum of the rows i of dy with ids[i] == v, in a fixed order; ids out of range
- * are ignored. sorted (data NULL: the ids are sorted here): rows in the order of their ids, then these ids. */
+ * are ignored. sorted: the rows in the order of their ids, then the sorted ids; without data: sorts here. */
 static int sum_rows_by_id(const view *table, bool onto, const view *dy, const view *ids, const view *sorted, double by)
 {
     int64_t T = rows_of(dy), n_table = rows_of(table), d = width_of(table);

@@ -27,7 +27,7 @@ DEVICE float arithmetic(int what, float a, float b)
 DEVICE float function_of(int function, float x)
 {
     switch (function) {
-    case AB_EXP: return x < -0.5f ? expf(x) : 1 + expm1f(x); /* near 0 expf's 2 ulp are 6e-5 of Adam's 1 - beta^t */
+    case AB_EXP: return x < -0.5f ? expf(x) : 1 + expm1f(x); /* with expf, Adam's 1 - beta^t would be 6e-5 off */
     case AB_LOG: return logf(x);
     case AB_TANH: return tanhf(x);
     case AB_SIGMOID: return 1 / (1 + expf(-x));
@@ -71,7 +71,7 @@ DEVICE float gradient_of(int function, float x, float y, float d)
 
 DEVICE float where_of(float condition, float a, float b) { return condition != 0 ? a : b; }
 
-/* True for MAP (of x), MAP_BACK and WHERE (of all three). */
+/* Is the step a function: MAP (of x), MAP_BACK or WHERE (of x, y, d)? */
 DEVICE bool applies_function(int what) { return what == OP_MAP || what == OP_MAP_BACK || what == OP_WHERE; }
 DEVICE float apply_function(int what, int function, float x, float y, float d)
 {
@@ -79,7 +79,7 @@ DEVICE float apply_function(int what, int function, float x, float y, float d)
            : what == OP_WHERE ? where_of(x, y, d)
                               : gradient_of(function, x, y, d);
 }
-/* Runs a step of either kind. */
+/* Runs a step: a function or arithmetic. */
 DEVICE float step_of(int what, int function, float a, float b, float c)
 {
     return applies_function(what) ? apply_function(what, function, a, b, c) : arithmetic(what, a, b);

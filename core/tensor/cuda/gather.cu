@@ -29,7 +29,7 @@ __global__ void gather(T *y, const T *x, chosen by, int64_t n)
         y[i] = id >= 0 && id < by.n ? x[(int64_t)r * by.n + id] : __uint_as_float(0x7fffffffu);
     }
 }
-/* One warp per row: it reads 32 keys at a time, and every lane adds those of its EACH buckets. */
+/* One warp per row: it reads 32 keys at a time, and every lane sums the numbers that belong to its EACH ids. */
 template <int EACH> __global__ void scatter_add(float *y, const float *x, int64_t rows, chosen by)
 {
     const int64_t n_k = by.n_k, n = by.n;

@@ -60,14 +60,14 @@ static void try_below(hunt *h, const char *root, const char *pattern)
 }
 
 #define PACKAGES "lib/python3*/site-packages"
-/* Tries the packages of the Python at `root`: NVIDIA's own and those that PyTorch contains. */
+/* Tries the packages of the Python at `root`: NVIDIA's own packages, then the libraries that PyTorch contains. */
 static void try_environment(hunt *h, const char *root)
 {
     try_below(h, root, PACKAGES "/nvidia/*/lib");
     try_below(h, root, PACKAGES "/torch/lib");
 }
 
-/* Tries each python3 on PATH and the one that its link names, also without an activated environment. */
+/* Tries packages beside each python3 on PATH and beside its link's target, so no virtual environment must be active. */
 static void try_python(hunt *h)
 {
     char *path = xstrdup(getenv("PATH") ? getenv("PATH") : ""), *rest = NULL;

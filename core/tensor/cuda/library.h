@@ -7,7 +7,7 @@ typedef struct {
     const char *title;    /* "cuDNN" */
     const char *variable; /* environment variable that may name the file */
     const char *names[3]; /* names for the loader, preferred first; NULL-terminated */
-    const char *inside;   /* a function in it */
+    const char *inside;   /* a function that the library has */
 } library_kind;
 extern const library_kind library_lt, library_dnn, library_nccl;
 
@@ -17,8 +17,8 @@ extern const library_kind library_lt, library_dnn, library_nccl;
  * `path`, or NULL with everything tried in `e`. */
 void *library_load(const library_kind *kind, str *path, err *e);
 /* Opens, and leaves open, the libraries that the library at `path` opens by name when used (cuDNN: NVRTC, to compile
- * its kernels, and cuBLAS). In Python's packages each is in its own folder, where the loader does not search, but an
- * open one is found by name. Skips missing ones, which the library reports itself. Returns how many were opened. */
+ * its kernels, and cuBLAS). In Python's packages each has its own folder, unknown to the loader, which finds open
+ * libraries by name. Skips missing libraries, which the library at `path` reports. Returns how many were opened. */
 int library_open_needs(const char *path, const char *const names[]);
 /* Writes the address of a function of the library to the function pointer at `to`. Returns 0, or -1 and e. */
 int library_function(const library_kind *kind, void *library, const char *name, void *to, err *e);

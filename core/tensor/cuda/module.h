@@ -16,8 +16,8 @@ enum { CUDA_MODULE = 2 };
 typedef struct {
     uint32_t version;                             /* CUDA_MODULE */
     uint64_t layout;                              /* CUDA_MODULE_LAYOUT */
-    int (*count)(const char **why);               /* GPUs, or -1 and why there is none */
-    int (*describe)(int device, gpu_device *out); /* 0, or -1 */
+    int (*count)(const char **why);               /* number of GPUs, or -1 and why there is none */
+    int (*describe)(int device, gpu_device *out); /* fills in *out: returns 0, or -1 */
     const backend *(*open)(int device, err *e);   /* takes a GPU for this process; NULL and e on failure */
     void (*close)(void);
     /* "cuBLASLt 13.0.2 (...)": the libraries found, or why not; static storage */

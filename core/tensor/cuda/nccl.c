@@ -176,8 +176,8 @@ typedef struct {
 } part;
 typedef part part_of_rank(const void *self, int r);
 
-/* Sends one message to each other rank and receives one from each, on the side stream; skips messages of 0 elements. to
- * NULL: every rank sends its own part of `from`. */
+/* Sends one message to each other rank and receives one from each, on the side stream; skips messages of 0 elements. If
+ * `to` is NULL, sends this rank's part of `from` to every rank. */
 static int exchange(const void *self, part_of_rank *to, part_of_rank *from, nccl_type type, err *e)
 {
     if (still_there(e) || said(nccl.ncclGroupStart(), "ncclGroupStart", e)) return -1;

@@ -260,7 +260,7 @@ template <class T> static int norm_of(norm_call<T> a)
                   : LAUNCH((norm_wide<T, false>), grid, WIDE_THREADS, 0, a);
 }
 
-/* One block per chunk of rows and 256 columns. -1: too few tickets for `sums` sums of each block. */
+/* One block per chunk of rows and 256 columns. Returns -1 if `sums` sums per block need more tickets than there are. */
 static int column_grid(int64_t rows, int64_t width, int sums, dim3 *grid)
 {
     int64_t parts = column_parts(rows, width), strips = up(width, 256);

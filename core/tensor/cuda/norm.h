@@ -15,7 +15,7 @@ template <class T> struct norm_call {
     const float *gain, *bias;
     T *y, *z; /* dz, ds in the backward pass */
     float *stats, *sums;
-    float *total[3]; /* sums over rows: d gain, d bias, and that of ds or NULL; or that of x alone */
+    float *total[3]; /* sums over rows: of d gain, d bias and ds (or NULL); in COLUMN_SUM only of x */
     unsigned *tickets;
     float eps;
     gpu_dropping drop;
@@ -94,6 +94,6 @@ template <class T> static norm_call<T> norm_of_call(const call *k)
     return a;
 }
 
-/* NORM with the LINEAR of call.product (norm_product.cu): 0; 1 if the kernel does not support them; -1 and e. */
+/* NORM with the LINEAR of call.product (norm_product.cu). Returns 0; 1 if the kernel cannot do both; -1 and e. */
 int norm_of_product(const call *k, err *e);
 #endif

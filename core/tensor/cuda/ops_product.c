@@ -282,7 +282,7 @@ int cuda_LINEAR_DW(const call *k, err *e)
     p.step_c = k->stride[2] / (int64_t)sizeof(float), p.step_sums = k->stride[3] / (int64_t)sizeof(float);
     int64_t step_x = k->stride[0] / (int64_t)dtype_size(x->type), step_dy = k->stride[1] / (int64_t)dtype_size(x->type);
     p.step_a = a == x ? step_x : step_dy, p.step_b = b == x ? step_x : step_dy;
-    bool own = sums->data && (b != dy || !p.m || !p.n); /* otherwise the product computes the sums, too */
+    bool own = sums->data && (b != dy || !p.m || !p.n); /* else the product computes the sums, too */
     for (int64_t i = 0; i < p.batch && own; i++) {
         view from = *dy, to = *sums;
         from.data = (char *)dy->data + i * k->stride[1], to.data = (char *)sums->data + i * k->stride[3];
@@ -321,7 +321,7 @@ int cuda_MATMUL(const call *k, err *e)
         p.batch = n[0] * n[1], p.step_a = sa[axis], p.step_b = sb[axis], p.step_c = sc[axis];
         return launched(gpu_product(&p), e);
     }
-    int many = n[1] >= n[0], few = !many; /* one batched call along the longer axis, a loop along the other */
+    int many = n[1] >= n[0], few = !many; /* one batched call along the longer axis; a loop over the other axis */
     p.batch = n[many], p.step_a = sa[many], p.step_b = sb[many], p.step_c = sc[many];
     for (int64_t i = 0; i < n[few]; i++) {
         p.a = (const float *)a->data + i * sa[few];

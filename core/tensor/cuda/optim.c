@@ -15,8 +15,8 @@ typedef enum { NOT_YET, VECTOR, SCALAR, RESULT } where;
 typedef struct { /* a node's value */
     where where;
     int index;    /* number of the vector, the scalar or the step */
-    int last_use; /* the last step that reads it, -1: none */
-    int home;     /* the value's register, -1: none */
+    int last_use; /* the last step that reads the value; -1: no step reads it */
+    int home;     /* the register that has the value; -1: no register */
 } value;
 typedef struct {
     ab_ctx *c;
@@ -24,11 +24,11 @@ typedef struct {
     update_program *u;
     value *v;                         /* value of every node */
     int32_t in[UPDATE_STEPS][3];      /* the nodes that a step reads */
-    int32_t result[UPDATE_STEPS];     /* the node that each step computes, 0: none */
-    int32_t assigned[UPDATE_VECTORS]; /* the node assigned to each vector at the end, 0: none */
+    int32_t result[UPDATE_STEPS];     /* the node that each step computes; 0: no node */
+    int32_t assigned[UPDATE_VECTORS]; /* the node assigned to each vector at the end; 0: no node */
 } program;
 
-/* The node whose numbers node id repeats: RESHAPE, a CAST to the same type and BROADCAST_TO change no number. */
+/* Finds the node whose numbers `id` repeats: RESHAPE, BROADCAST_TO and a CAST to the same type change no number. */
 static int32_t source_of(const ab_ctx *c, int32_t id)
 {
     for (;;) {
@@ -69,12 +69,12 @@ static int locate(program *p, int32_t id, err *e)
     return 0;
 }
 
-/* ---- computed from scalars alone ---- */
+/* ---- nodes computed from scalars alone ---- */
 
 static bool one_number(const ab_ctx *c, int32_t id) { return c->v[id].type == F32 && node_count(&c->v[id]) == 1; }
 static bool is_constant_step(int what) { return what == OP_MUL_SCALAR || what == OP_ADD_SCALAR; }
 
-/* Adds a node of phase SETUP: 0; 1 if the kernel cannot compute it; -1 and e. */
+/* Adds a node of phase SETUP. Returns 0; 1 if the kernel cannot compute the node; -1 and e. */
 static int add_setup(program *p, int32_t id, err *e)
 {
     const node *n = &p->c->v[id];
@@ -186,8 +186,8 @@ static uint8_t operand(const program *p, int step, int32_t id)
     return (uint8_t)v->home;
 }
 
-/* A vector has a register from the start, a result from its step on (unless only the next step reads it), both until
- * their last use. */
+/* A vector has a register from the start, a result has a register from its step on (unless only the next step reads
+ * it); both keep the register until their last use. */
 static int assign_registers(program *p, err *e)
 {
     update_program *u = p->u;

@@ -1,5 +1,5 @@
-/* parts.h - partial sums of blocks, added by the blocks that finish last: no second launch, and an order of additions
- * that does not depend on the blocks' order. For kernels.
+/* parts.h - partial sums of blocks, added by the blocks that finish last. This needs no second launch, and the order of
+ * additions does not depend on the blocks' order. For kernels.
  *
  * The block that finishes last in a group of PARTS_GROUP adds the group's parts, and the block that finishes the last
  * group adds the groups' sums. So the work after the last part is that of two groups, and the sum does not depend on
@@ -10,7 +10,7 @@
 
 enum { PARTS_GROUP = 16 };
 
-/* Number of groups of `parts` parts, and of tickets that they need. */
+/* Number of groups of `parts` parts; number of tickets that these groups need. */
 __host__ DEVICE int64_t parts_groups(int64_t parts) { return (parts + PARTS_GROUP - 1) / PARTS_GROUP; }
 __host__ DEVICE int64_t parts_tickets(int64_t parts) { return 1 + parts_groups(parts); }
 

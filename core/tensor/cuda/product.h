@@ -22,14 +22,14 @@ typedef struct {
     void *c;
     int64_t row_a, row_b, row_c; /* row strides in elements, as stored */
     int turn_a, turn_b;          /* a is stored [k,m]; b is stored [n,k] */
-    /* number of products; strides between them in elements, 0: the same matrix */
+    /* number of products; elements from the matrices of one product to the next one's; 0: all use the same matrix */
     int64_t batch, step_a, step_b, step_c;
     dtype type, type_c; /* F32 or BF16: the type of a and b; the type of c, which may be F32 with BF16 factors */
     float alpha, beta;
     const void *bias; /* [n] of type_c, or NULL */
     int relu;
     const void *positive; /* [m,n] of type_c, with c's row stride, or NULL: c is 0 where this is not > 0 */
-    float *sums;          /* [n], or NULL: sums of b over k; b is not stored [n,k] */
+    float *sums;          /* [n], or NULL: sums of b over k; only for b stored [k,n] */
     int64_t step_sums;    /* elements from the sums of one product to the next */
     /* for cuBLASLt only, or NULL: m lines of RELU_BITS(n) bits, written with relu, read instead of `positive` */
     void *bits;

@@ -198,7 +198,7 @@ int run_softmax(float *out, const float *x, const float *dy, int64_t rows, int64
 }
 } // namespace
 
-/* The order of a sum depends only on the lengths, with batch_invariant only on those of the summed axes. */
+/* The order of a sum depends only on lengths, with batch_invariant only on the lengths of summed axes. */
 int cuda_SUM_TO(const call *k, err *e)
 {
     const view *x = &k->i.SUM_TO.x, *y = &k->o.SUM_TO.y;

@@ -21,7 +21,7 @@ int lane;                                          /* the current stream's numbe
 cudaEvent_t side_sees[GPU_SIDES], main_sees[GPU_SIDES];
 gpu_counter *counter;
 unsigned *tickets; /* [LANES][GPU_TICKETS] */
-char *staged;      /* [STAGES][GPU_STAGE_BYTES] pinned: copies from the host wait for nothing */
+char *staged;      /* [STAGES][GPU_STAGE_BYTES] pinned memory, so that copies from the host do not wait */
 cudaEvent_t sent[STAGES];
 unsigned next_stage;
 block scratch[LANES][SLOTS];

@@ -27,7 +27,7 @@ typedef struct {
 } gpu_device;
 /* Number of devices, or -1 and why there is none (static storage). */
 int gpu_count(const char **why);
-int gpu_describe(int device, gpu_device *out); /* 0, or -1 */
+int gpu_describe(int device, gpu_device *out); /* returns 0, or -1 */
 int gpu_open(int device, const char **why);    /* takes the device for this process: 0, or -1 */
 void gpu_close(void);
 
@@ -35,7 +35,7 @@ void gpu_close(void);
 int gpu_launched(void);            /* after a launch: 0, or -1 if it or anything before failed */
 const char *gpu_error(void);       /* the message, or NULL */
 int gpu_refuse(const char *words); /* records an error of our own; returns -1 */
-void gpu_clear_refusal(void);      /* clears an error, but not a fault, which the device does not recover from. Waits */
+void gpu_clear_refusal(void);      /* waits; clears an error, but not a device's fault, which is permanent */
 /* After a failed library call: clears its error for the next launch. Returns 0, or -1 if the device failed. */
 int gpu_forgive(void);
 
@@ -55,7 +55,7 @@ void gpu_send(void *to, const void *stage, size_t bytes); /* copies the beginnin
 void gpu_follow(int32_t *to, int32_t *copy, const int32_t *from, const int32_t *parents, int64_t rows, int64_t capacity,
                 int64_t step);
 void gpu_flush(void);          /* sends pending writes; call it before anything that runs or reads */
-void gpu_forget_uploads(void); /* when the device closes */
+void gpu_forget_uploads(void); /* drops pending writes when the device closes */
 
 /* Owners of scratch slots. */
 enum {
@@ -77,7 +77,7 @@ enum {
 void *gpu_scratch(int slot, size_t bytes);
 void gpu_wait(void);
 /* Sets a function that is called repeatedly while the host waits for the GPU, with the seconds waited: the GPU may wait
- * for a machine that is gone. f ends the GPU's work or the program. NULL: none. */
+ * for a machine that is gone. f ends the GPU's work or the program. f NULL: calls no function. */
 void gpu_while_waiting(void (*f)(double seconds));
 size_t gpu_free_memory(void); /* bytes; 0 after an error */
 /* Time in milliseconds of work(arg), which launches into the stream; -1 after an error. Waits. Not during capture. */
@@ -87,7 +87,7 @@ double gpu_milliseconds(int (*work)(void *arg), void *arg);
 void *gpu_stream(void);                /* a cudaStream_t */
 const gpu_counter *gpu_counters(void); /* in device memory */
 void gpu_set_counter(uint64_t seed, uint64_t step);
-/* Most shared memory of a block [bytes], static and dynamic together. GPU_SHARED: of any kernel. gpu_shared_most: after
+/* Most shared memory of a block [bytes], static and dynamic: GPU_SHARED by default, gpu_shared_most() after
  * gpu_shared_memory (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"). */
 enum { GPU_SHARED = 48 << 10 };
 static inline int gpu_shared_most(int capability)
@@ -114,7 +114,7 @@ int gpu_side_done(gpu_side s); /* 1: the side stream is idle, 0: not yet, -1: an
 /* ---- kernels compiled at run time ---- */
 int gpu_capability(void);                                   /* 90: compute capability 9.0 */
 void *gpu_load_kernel(const void *image, const char *name); /* from a cubin; stays loaded. NULL after an error */
-/* shared: bytes of dynamic shared memory; arguments: their addresses */
+/* shared: bytes of dynamic shared memory; arguments: addresses of the kernel's arguments */
 int gpu_run_kernel(void *kernel, unsigned blocks, unsigned threads, size_t shared, const void *const *arguments);
 typedef struct { /* a CUtensorMap, for hopper.h */
     uint64_t words[16];

@@ -36,7 +36,7 @@ enum { GPU_SCORE_FORWARD, GPU_SCORE_BACKWARD, GPU_SCORE_HIDING, GPU_SCORE_PASSES
 typedef struct {
     int n;
     gpu_score_step step[SCORE_STEPS];
-    /* operands after the last step: the score; or the gradients of the product and of each leaf */
+    /* operands that have the results: the score; backward, the gradients of the product and of each leaf */
     uint8_t result[1 + SCORE_LEAVES];
 } gpu_score_pass;
 
@@ -74,7 +74,7 @@ int gpu_ATTEND_PROGRAM_BACK(const gpu_attention *a, const gpu_score *f);
 int gpu_score_delta(const gpu_attention *a, const gpu_score *f); /* writes f->delta for gpu_ATTEND_PROGRAM_BACK */
 
 /* The kernel `expression` (attend_score.h) for this program, generated and compiled (score_source.c), for
- * gpu_run_kernel; NULL: use the interpreter. Returns 0, or -1: it was requested but is not available. */
+ * gpu_run_kernel; *kernel NULL: use the interpreter. Returns 0, or -1: compiling is wanted, but failed. */
 int gpu_written_kernel(const char *expression, const gpu_score *f, void **kernel);
 
 /* A decoding step (gpu_ATTEND_STEP) with program f; f->counts [rows,H,1,n]; scores [rows,heads,capacity]: scratch. */

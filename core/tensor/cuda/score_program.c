@@ -1,8 +1,8 @@
 /* score_program.c - converts a score program to the lists of steps that the kernels of attend_score.cu run. Each value
  * of a pass has a register from its step to its last reader.
  *
- * Registers never run out: k values that are alive at once took k steps, and at least (k - 1) / 2 more read them all
- * (three at most each), so that 48 steps keep 32 alive at the most.
+ * Registers never run out: k values that are alive at once took k steps, and reading them takes at least (k - 1) / 2
+ * further steps, because a step reads at most three values. So 48 steps keep at most 32 alive.
  */
 #include "tensor/cuda/score_program.h"
 #include "tensor/cuda/ops.h"
@@ -61,7 +61,7 @@ static void build(const score_program *f, int pass, gpu_score_pass *to, int *n_r
     for (int k = 0; k < n; k++) to->result[k] = operand(result[k], last, home);
 }
 
-/* Does the program compare, as windows do? Otherwise it hides no whole blocks. */
+/* Does the program compare, as windows do? A program without a comparison hides no whole blocks. */
 static bool has_window(const score_program *f)
 {
     for (int i = 0; i < f->n_steps && f->hiding >= 0; i++)

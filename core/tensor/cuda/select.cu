@@ -35,7 +35,7 @@ struct row_choosing {
     const uint32_t *line; /* the row's mask, or NULL */
     int v, never, nor;
 };
-/* The choice's rank; 0 if it is not allowed. */
+/* The rank of a choice; 0 if the choice is not allowed. */
 DEVICE uint64_t rank_in(const row_choosing &c, float logit, int id)
 {
     bool may = logit > -INFINITY && id != c.never && id != c.nor && (!c.line || c.line[id >> 5] >> (id & 31) & 1);
@@ -56,7 +56,7 @@ template <class T, int N> DEVICE uint64_t next_best(const T *x, const row_choosi
     return warp_best(best);
 }
 
-/* Finds the k best of a row of logits x and *log_sum = log sum exp x; N divides the row's length and its start. */
+/* Finds the k best of a row of logits x, and *log_sum = log sum exp x. N divides the row's length and its start. */
 template <class T, int N>
 DEVICE void select_row(const T *x, const row_choosing &c, int k, gpu_choice *out, double *log_sum)
 {

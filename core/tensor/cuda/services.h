@@ -9,15 +9,15 @@ C_BEGIN
 /* A step's losses: two [2] = sums of the columns of losses [rows,2], in double and in a fixed order. */
 void gpu_add_columns(double *two, const void *losses, int64_t rows);
 
-/* own [n] = the sum over ranks, in rank order: rank r's numbers are parts[r * stride + i], those of `me` own[i]. */
+/* own [n] = the sum over ranks, in rank order. Rank r's numbers are parts[r * stride + i], but own[i] for rank `me`. */
 int gpu_add_ranks(float *own, const float *parts, int me, int ranks, int64_t stride, int64_t n);
 
 /* Lists that cuDNN needs for packed sentences: n of them, at most RAGGED_MOST, in one launch. */
 enum { RAGGED_MOST = 12 };
 typedef struct {
     const int32_t *off; /* [sentences + 1] first rows */
-    int64_t by;         /* 0: lengths in rows; else the start of each sentence, with `by` elements per row */
-    int32_t *to;        /* [sentences], [sentences + 1] */
+    int64_t by;         /* 0: lists lengths in rows; else starts of sentences, with `by` elements per row */
+    int32_t *to;        /* [sentences] lengths, or [sentences + 1] starts */
 } ragged_list;
 int gpu_ragged(int sentences, int n, const ragged_list *lists);
 

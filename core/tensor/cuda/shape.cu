@@ -36,7 +36,7 @@ template <class T, class Index> __global__ void transpose_axes(T *y, const T *x,
     }
 }
 
-/* Transposes y's last axis with `with`, contiguous in x, by squares of 32 x 32: reads and writes are contiguous. */
+/* Swaps y's last axis with `with`, which is contiguous in x, by squares of 32 x 32: reads and writes are contiguous. */
 enum { SIDE = 32 };
 struct exchange {
     /* lengths of `with` and of the last axis; stride of the last axis in x, and of `with` in y */
@@ -72,8 +72,8 @@ int run_transpose(void *y, const void *x, const axes &a, int with, int64_t eleme
 
 /* ---- pieces ---- */
 
-/* y is pieces of y_size bytes. Of each, bytes at[i] .. at[i] + size[i] are copied from x[i] + (piece) * from[i], i < 2;
- * the rest is 0. Multiples of 2 bytes, in the kernel units. */
+/* y consists of pieces of y_size bytes. Bytes at[i] .. at[i] + size[i] of a piece are copied from x[i] + (piece) *
+ * from[i], i < 2; other bytes are 0. Multiples of 2 bytes, in the kernel units. */
 struct pieces {
     void *y;
     const void *x[2];
@@ -103,7 +103,7 @@ DEVICE bytes16 turned(bytes16 x, unsigned sign)
     UNROLL for (int j = 0; j < 4; j++) x.w[j] ^= sign;
     return x;
 }
-/* half: in units; sign: the sign bits of the one or two numbers of a word. */
+/* half: in units. sign: mask of the sign bits of the one or two numbers in a word. */
 template <class T, class Index> __global__ void rotate_half(T *y, const T *x, int64_t half, unsigned sign, int64_t n)
 {
     for (int64_t i = my_thread(); i < n; i += all_threads()) {

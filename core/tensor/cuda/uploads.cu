@@ -19,8 +19,8 @@ struct following { /* a pending gpu_follow of `numbers` numbers, in rows of `cap
 };
 struct table {
     piece of[PIECES];
-    unsigned n, blocks; /* blocks per piece; the blocks after all pieces' run gpu_follow */
-    following rows;     /* numbers 0: none */
+    unsigned n, blocks; /* blocks: number per piece; later blocks run gpu_follow */
+    following rows;     /* rows.numbers 0: no gpu_follow is pending */
 };
 struct alignas(16) few {
     unsigned char data[FEW_BYTES];

@@ -4,7 +4,7 @@
 #define ABLATE_DEVICE_H
 #include "tensor/cpu/cpu.h"
 
-/* The backend of that name, opened for this process. NULL and e: what is missing, and why. */
+/* Returns the backend of that name, opened for this process; or NULL, and in e what is missing and why. */
 const backend *device_open(const char *name, err *e);
 /* Frees a GPU's memory and libraries; does nothing for the CPU. The next device_open is as in a new process, but
  * quicker. */

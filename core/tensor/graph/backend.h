@@ -24,14 +24,14 @@ typedef struct {
     const double
         *log_prob; /* [rows]: each hypothesis's log probability so far; -infinity: no hypothesis, the row is skipped */
     /* Allowed ids: bit id % 32 of word id / 32 of line [n_lines, (v + 31) / 32]; line_of [rows]: a row's line, -1: all
-     * allowed. NULL: all allowed */
+     * ids are allowed. line NULL: all ids are allowed in all rows */
     const uint32_t *line;
     const int32_t *line_of;
     int64_t n_lines;
 } choosing;
 typedef struct {
     double log_prob;
-    int32_t parent, id; /* hypothesis of the sentence, token; -1: no more continuations */
+    int32_t parent, id; /* hypothesis of the sentence; token. -1: no more continuations */
 } continuation;
 /* Reads a result y block by block, so that y is never stored as a tensor. A kernel either passes all of y to `columns`
  * and leaves y unwritten, or never calls it. (LINEAR on the CPU calls it for F32 rows times packed weights, unless
@@ -61,17 +61,17 @@ typedef struct call { /* one kernel call, as a backend sees it */
     const ab_op *call;
     const void *call_attr;
     int64_t batch,
-        stride[4]; /* LINEAR_DW: products in this call (0, 1: one); bytes from one's x, dy, dw, db to the next one's */
-    const column_reader *reader; /* reads this result block by block; NULL: none */
+        stride[4]; /* LINEAR_DW: number of products (0: one); bytes from a product's x, dy, dw, db to the next one's */
+    const column_reader *reader; /* reads this result block by block; NULL: no reader */
     const struct call *product;  /* NORM: the LINEAR that computes s, run with it; NULL: s is computed already */
 } call;
 typedef int (*kernel)(const call *k, err *e);
 typedef struct {
     uint64_t seed, step;
     phase from;
-    /* Called after each kernel: nodes up to `node` have run. NULL: none. A device's backend, which runs many kernels as
-     * one graph, calls it only after the nodes in `stops` [n_stops] (ascending), when the kernels up to there have been
-     * launched. */
+    /* Called after each kernel: nodes up to `node` have run. May be NULL. A device's backend, which runs many kernels
+     * as one graph, calls it only after the nodes in `stops` [n_stops] (ascending), when the kernels up to there have
+     * been launched. */
     int (*after)(void *self, int32_t node, err *e);
     void *self;
     const int32_t *stops;
@@ -94,8 +94,8 @@ struct backend {
     bool takes_tables;        /* ATTEND_PROGRAM supports windows and tables of vectors as leaves (score.h) */
     bool joins_gradients;     /* LINEAR_DW takes a batch: tapes join gradients (together.h) */
     bool joins_norms;   /* NORM takes the product whose result it adds (call.product): decoding's tapes plan for it */
-    bool takes_weights; /* ATTEND_PROGRAM has each weights_kind, sinks, any width, values of their own tensor */
-    bool (*takes_maps)(dtype rows); /* ATTEND_PROGRAM sums maps, and that is faster than each alone; NULL: no */
+    bool takes_weights; /* ATTEND_PROGRAM supports each weights_kind, sinks, any width, values in their own tensor */
+    bool (*takes_maps)(dtype rows); /* does ATTEND_PROGRAM sum maps faster than one call per map does? NULL: no */
     void *(*alloc)(size_t bytes);   /* 64-byte aligned, not zeroed */
     void (*release)(void *p);
     /* Access to a device's own memory; all NULL if memory is the host's (then backend_write and the like copy).
@@ -107,12 +107,12 @@ struct backend {
     int (*run_tiled)(ab_ctx *c, const tiling *t,
                      /* runs nodes of phase STEP, assignments at the end of each tile; on a device also phase SETUP */
                      const run_options *o);
-    /* frees the backend's data for these values (packed weights), before they are freed; NULL: it has none */
+    /* frees the backend's data for these values (packed weights) before they are freed; NULL: there is no such data */
     void (*release_params)(params *s);
     double (*sum_squares)(const void *v, int64_t n, dtype type);         /* in a fixed order */
     void (*accumulate)(void *sum, const void *v, int64_t n, dtype type); /* sum += v */
     /* The rest is for devices, NULL elsewhere. */
-    int (*run)(ab_ctx *c, const run_options *o, phase first, phase last); /* instead of running kernel by kernel */
+    int (*run)(ab_ctx *c, const run_options *o, phase first, phase last); /* runs the phases; NULL: kernel by kernel */
     void (*drop_graph)(ab_ctx *c); /* frees the data that `run` keeps for a tape */
     void (*sync_bf16)(params *s);  /* after the host changed values: updates their bf16 copies */
     /* *scale_at = scale, reduced if the scaled gradient's norm exceeds clip_norm (> 0); does not wait */

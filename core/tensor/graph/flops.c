@@ -5,7 +5,7 @@
 
 static double elements(const view *v) { return v->data ? (double)(v->dim[0] * v->dim[1] * v->dim[2] * v->dim[3]) : 0; }
 
-/* DELTA_SCAN per position: products with the state (k S, q S, k' u) and with its chunk; fewer without beta. */
+/* DELTA_SCAN per position: products with the state (k S, q S, k' u) and with the chunk's rows; fewer without beta. */
 static double delta_flops(const attr *a, const op_inputs *i)
 {
     const view *q = &i->DELTA_SCAN.q, *v = &i->DELTA_SCAN.v;
@@ -14,7 +14,7 @@ static double delta_flops(const attr *a, const op_inputs *i)
     return 2 * (elements(q) / d_k) * ((products + 1) * d_k * d_v + products * chunk / 2 * (d_k + d_v));
 }
 
-/* DPLR_SCAN: products of q, b, a', k' with the state, and of two pairs of rows with those of their chunk. */
+/* DPLR_SCAN: products of q, b, a', k' with the state, and of two pairs of rows with the rows of their chunk. */
 static double dplr_flops(const attr *a, const op_inputs *i)
 {
     const view *q = &i->DPLR_SCAN.q, *v = &i->DPLR_SCAN.v;

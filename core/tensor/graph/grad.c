@@ -26,7 +26,7 @@ void grad_add(ab_ctx *c, int32_t x, ab_t dx)
     grad_replace(c, x, dx);
 }
 
-/* Is x's gradient also another value's, as with both terms of a sum? Then adding to it in place would change both. */
+/* Does x share its gradient with another value, as the terms of a sum do? Then adding in place would change both. */
 static bool shared(const ab_ctx *c, int32_t x)
 {
     int32_t g = tape_source(c, c->grad[x]);
@@ -41,7 +41,7 @@ bool grad_alone(const ab_ctx *c, int32_t x, ab_t dy)
     if (c->grad[x] != dy.id || shared(c, x)) return false;
     for (int32_t i = dy.id + 1; i < c->n; i++)
         for (int k = 0; k < c->v[i].n_in; k++)
-            if (c->v[i].in[k] == dy.id && !is_printed(c, i)) return false; /* a printed copy is made before */
+            if (c->v[i].in[k] == dy.id && !is_printed(c, i)) return false; /* copies for ab_print do not count */
     return true;
 }
 

@@ -18,10 +18,10 @@ extern const grad_rule generic_rules[OP_COUNT], shape_rules[OP_COUNT], rows_rule
 typedef struct {
     const char *name;
     ab_t (*build)(ab_ctx *c, const ab_t *in);
-    int64_t dim[4][4];       /* the inputs' shapes; {0} ends */
+    int64_t dim[4][4];       /* the inputs' shapes; {0} ends the list */
     bool training, positive; /* positive: the inputs are at least 0.3 */
 } op_sample;
-/* {0} ends */
+/* {0} ends each list */
 extern const op_sample generic_samples[], shape_samples[], rows_samples[], sentence_samples[], delta_samples[];
 #define SAMPLE(name, ...)                                                                                              \
     static ab_t sample_##name(ab_ctx *c, const ab_t *in) { return __VA_ARGS__; }
@@ -33,7 +33,7 @@ void grad_add(ab_ctx *c, int32_t x, ab_t dx);
 /* x's gradient so far if an operation may add to it in place (then call grad_replace with the result), else id 0. */
 ab_t grad_base(const ab_ctx *c, int32_t x);
 void grad_replace(ab_ctx *c, int32_t x, ab_t dx);
-/* Is node dy used only as the gradient of x? Then the operation that computes it can be fused with what follows. */
+/* Is node dy used only as the gradient of x? Then the operation that computes dy can be fused with what follows. */
 bool grad_alone(const ab_ctx *c, int32_t x, ab_t dy);
 /* Differentiates nodes [from, to), which a CALL's reference has emitted again. */
 void grad_sweep(ab_ctx *c, int32_t from, int32_t to);

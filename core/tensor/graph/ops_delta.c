@@ -186,8 +186,8 @@ static ab_t shift_chunks(const chunked *s, ab_t x, int64_t by)
     return s->backwards ? t_concat(s->c, kept, none, -3) : t_concat(s->c, none, kept, -3);
 }
 
-/* The inverse of 1 + a, where a [..,C,C] is zero except before the diagonal. Each round joins the inverses x, z of two
- * blocks into one of twice the size, with -z a x between them. */
+/* The inverse of 1 + a, where a [..,C,C] is zero unless the column precedes the row in the recurrence. Each round joins
+ * the inverses x, z of two blocks into one of twice the size, with -z a x between them. */
 static ab_t inverse(const chunked *s, ab_t a)
 {
     ab_t x = unit(s->c, s->C);
@@ -243,7 +243,7 @@ ab_t t_delta_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t de
     ab_t start = {0}, end = {0}, all = {0}, between = seen;
     q = in_chunks(&s, q), k = in_chunks(&s, k), v = in_chunks(&s, v);
     beta = in_chunks(&s, beta), decay = in_chunks(&s, decay);
-    if (decay.id) { /* start, end [N,n,C,1]: decay from the chunk's begin, to its end; all [N,n,1,1]: over the chunk */
+    if (decay.id) { /* start, end [N,n,C,1]: decay from the chunk's start, to its end; all [N,n,1,1]: over the chunk */
         ab_t b = t_matmul(c, seen, decay, 0, 0), last = t_slice(c, b, -2, backwards ? 0 : s.C - 1, 1);
         ab_t apart = t_binary(c, OP_SUB, b, t_transpose(c, b, -1, -2));
         between = t_binary(c, OP_MUL, seen, t_map(c, t_binary(c, OP_MUL, seen, apart), AB_EXP));
@@ -284,8 +284,8 @@ static ab_t decay_over(const chunked *s, bool (*which)(int64_t, int64_t, int64_t
 {
     return t_map(s->c, t_matmul(s->c, where_in_chunk(s, which, by), decay, 0, 0), AB_EXP);
 }
-/* out[x][y] [N,n,C,C] = row[x] (queries, b) times column[y] (a, keys), times the decays between the two positions. For
- * queries the row's own decay is included, for b it is not. */
+/* out[x][y] [N,n,C,C] = row[x] (queries, b) times column[y] (a, keys), times the decays between the two positions. The
+ * decay at the row's own position counts for queries, but not for b. */
 static void dplr_products(const chunked *s, const ab_t row[2], const ab_t column[2], ab_t decay, ab_t out[2][2])
 {
     ab_ctx *c = s->c;
@@ -304,7 +304,7 @@ static void dplr_products(const chunked *s, const ab_t row[2], const ab_t column
             }
         }
     }
-    for (int y = 0; y < 2 && !out[1][y].id; y++) out[1][y] = t_mul_scalar(c, out[0][y], 0); /* chunks of 1 */
+    for (int y = 0; y < 2 && !out[1][y].id; y++) out[1][y] = t_mul_scalar(c, out[0][y], 0); /* chunks of one position */
 }
 
 ab_t t_dplr_scan_composed(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t decay, int backwards, int64_t chunk)

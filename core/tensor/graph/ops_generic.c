@@ -150,7 +150,7 @@ ab_t t_cast(ab_ctx *c, ab_t a, dtype type)
     tape_at(c, y)->type = type;
     return y;
 }
-/* Its rule is pass_rule, because grad_add casts to the input's type. */
+/* CAST's rule is pass_rule, because grad_add casts to the input's type. */
 
 ab_t t_dropout(ab_ctx *c, ab_t a, double p)
 {
@@ -159,7 +159,7 @@ ab_t t_dropout(ab_ctx *c, ab_t a, double p)
     if (p >= 1) return tape_fail(c, "dropout: p = %g, expected 0 <= p < 1", p);
     return like(c, OP_DROPOUT, a, &(attr){.DROPOUT = {.p = p, .place = c->n_dropout++}});
 }
-static void dropout_rule(ab_ctx *c, ab_t y, ab_t dy) /* an equal place gives an equal mask */
+static void dropout_rule(ab_ctx *c, ab_t y, ab_t dy) /* DROPOUT with the same place drops the same elements */
 {
     node v = *tape_at(c, y);
     grad_add(c, v.i.DROPOUT.x, push1(c, OP_DROPOUT, dy, v.dim, &v.a));

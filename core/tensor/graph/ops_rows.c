@@ -47,7 +47,7 @@ static ab_t relu_gradient(ab_ctx *c, ab_t y, ab_t dy)
     g->i.LINEAR_DX.y = y.id;
     return dy;
 }
-/* If a norm's gradient computes dy: dy's sums over rows, which the norm then computes as well. Else id 0. */
+/* Returns dy's sums over rows if a norm's gradient computes dy (the norm then computes the sums, too), else id 0. */
 static ab_t sums_by_norm(ab_ctx *c, ab_t dy)
 {
     const node *v = tape_at(c, dy);
@@ -300,7 +300,7 @@ static void call_rule(ab_ctx *c, ab_t y, ab_t dy)
     ab_t composed = tape_given(c, v.call->reference(c, in, v.call_attr), "operation", v.call->name);
     c->hook = AB_IN_HOST;
     if (!composed.id) return;
-    if (composed.id < first) { /* the result is an input, which has gradients from elsewhere, too */
+    if (composed.id < first) { /* the result is an input, which also has gradients from other nodes */
         grad_add(c, composed.id, dy);
         return;
     }
@@ -319,7 +319,7 @@ void t_assign(ab_ctx *c, ab_t to, ab_t value)
         return;
     }
     op source = c->v[tape_source(c, value.id)].op;
-    if (source == OP_INPUT || source == OP_STATE) /* another assignment may change it: copies it first */
+    if (source == OP_INPUT || source == OP_STATE) /* another assignment may change the value: copies it first */
         value = push1(c, OP_CAST, value, tape_at(c, to)->dim, NULL);
     ab_t y = push2(c, OP_ASSIGN, to, value, tape_at(c, to)->dim, NULL);
     tape_at(c, y)->live = true;

@@ -235,7 +235,7 @@ static ab_t sample_attention(ab_ctx *c, ab_t q, ab_t kv, attend_spec spec)
 SAMPLE(attend, sample_attention(c, in[0], in[0], (attend_spec){{0, 6, 12}, 2, 3, 2, 0.7, 0, 0, 4, 0}))
 SAMPLE(attend_causal, sample_attention(c, in[0], in[0], (attend_spec){{0, 6, 12}, 2, 3, 2, 0.7, 0.3, 1, 4, 0}))
 SAMPLE(attend_cross, sample_attention(c, in[0], in[1], (attend_spec){{1, 0, 6}, 2, 3, 2, 0.7, 0, 0, 4, 0}))
-static ab_t sample_rotate(ab_ctx *c, const ab_t *in) /* not a cosine and a sine: the rule may not rely on that */
+static ab_t sample_rotate(ab_ctx *c, const ab_t *in) /* no cosine and sine: the rule must work for any numbers */
 {
     double cosine[24], sine[24];
     for (int i = 0; i < 24; i++) cosine[i] = 1 - i % 5 * 0.4, sine[i] = i % 7 * 0.3 - 1;

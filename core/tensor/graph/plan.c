@@ -117,7 +117,7 @@ static void place_gradients(ab_ctx *c)
     }
 }
 
-/* Copies a gradient whose storage is also another value's: an input, or a second parameter's gradient. */
+/* Copies a gradient that shares its storage with an input or with a second parameter's gradient. */
 static void own_gradients(ab_ctx *c)
 {
     int32_t forward_n = c->forward_n;
@@ -200,10 +200,10 @@ static bool there_before(const ab_ctx *c, int32_t i)
     return v->op == OP_INPUT || (v->phase < PHASE_STEP && v->last == c->n);
 }
 
-/* The slab that holds a value, or NULL. Its first value reserves it, its last reader frees it. */
+/* The slab that holds a value, or NULL. The slab's first value reserves it; its last reader frees it. */
 static slab *slab_of(const ab_ctx *c, const node *v) { return v->slab ? &c->slabs[v->slab - 1] : NULL; }
 static size_t room_of(const ab_ctx *c, const node *v) { return bytes_of(v) * (size_t)(v->slab ? slab_of(c, v)->n : 1); }
-static bool take_room(holes *s, slab *all, node *v, size_t room) /* false: it is placed already */
+static bool take_room(holes *s, slab *all, node *v, size_t room) /* false: the slab has a place already */
 {
     bool first = !all || !all->taken;
     size_t at = first ? take(s, room) : all->at;
@@ -285,7 +285,7 @@ int tape_measure(ab_ctx *c)
     together_find(c);
     share_storage(c);
     for (int32_t i = 1; i < c->forward_n && c->grad; i++)
-        if (c->v[i].op == OP_PARAM && c->grad[i]) c->v[plan_root(c, c->grad[i])].data = c; /* set: not in the arena */
+        if (c->v[i].op == OP_PARAM && c->grad[i]) c->v[plan_root(c, c->grad[i])].data = c; /* has a place already */
     together_reserve(c);
     place_values(c);
     return 0;

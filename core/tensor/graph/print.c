@@ -9,7 +9,7 @@ static ab_t copy_of(ab_ctx *c, ab_t x)
 {
     node v = *tape_at(c, x);
     if (v.type != I32) x = tape_push(c, OP_CAST, v.type, v.dim, 1, &x, NULL);
-    tape_at(c, x)->live = true; /* ids need no copy: nothing overwrites them */
+    tape_at(c, x)->live = true; /* ids need no copy, because nothing overwrites them */
     return x;
 }
 

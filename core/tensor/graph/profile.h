@@ -11,9 +11,9 @@ typedef struct {
 } op_profile;
 void profile_enable(bool on);
 bool profile_is_on(void);
-/* Prints one line per operation, largest first, with GFLOP/s and GB/s. With floors (operations and bytes per second,
- * else 0) also the share of its floor that each reaches: the larger of its operations over the fp32 rate and its bytes
- * over the memory rate, divided by its time. Operations that read from caches, or use a faster bf16 unit, can exceed
- * 100 %. */
+/* Prints one line per operation, largest first, with GFLOP/s and GB/s. If flops and bytes, the machine's peak rates per
+ * second, are not 0, also prints what share of its peak each operation reaches: the larger of its operations / flops
+ * and its bytes / bytes per second, divided by its time. Operations that read from caches, or use a faster bf16 unit,
+ * can exceed 100 %. */
 void profile_print(FILE *f, double flops, double bytes);
 #endif

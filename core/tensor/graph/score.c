@@ -42,7 +42,7 @@ static int32_t gradient_of(const score_draft *d, ab_t x)
     return (size_t)x.id < p->grad_cap ? p->grad[x.id] : 0;
 }
 
-/* The last term h of a result x + h, if h depends on neither scores nor learned values; 0: none. */
+/* The last term h of a result x + h; 0 if h depends on scores or on learned values. */
 static int32_t last_addend(const score_draft *d, int32_t result)
 {
     const node *v = &d->tape->v[result];

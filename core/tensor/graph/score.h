@@ -63,18 +63,18 @@ typedef struct score_program {
     score_step step[SCORE_STEPS];
     int result; /* value: t */
     weights_kind weights;
-    int sink;         /* leaf, with WEIGHTS_SOFTMAX; -1: none */
-    int window;       /* leaf; -1: none */
+    int sink;         /* the leaf that is a sink, with WEIGHTS_SOFTMAX; -1: no sink */
+    int window;       /* the leaf that is a window; -1: no window */
     int blocks;       /* leaf that chooses blocks, if `block` */
-    int64_t block;    /* keys of a block; 0: none are chosen. Not with WEIGHTS_PLAIN */
-    int keys, values; /* leaves that are tables, E and z's (see above); -1: none */
+    int64_t block;    /* keys of a block; 0: no blocks are chosen. Not with WEIGHTS_PLAIN */
+    int keys, values; /* leaves with the tables: E, and the table of values (see above); -1: no table */
     double keys_scale;
-    int hiding;               /* value: the last term of t, independent of scores and learned values; -1: none */
-    int d_score;              /* value: the gradient of VALUE_SCORE; -1: none */
-    int d_leaf[SCORE_LEAVES]; /* values; -1: not needed */
+    int hiding;               /* value: last term of t, if independent of scores and learned values; else -1 */
+    int d_score;              /* value: the gradient of VALUE_SCORE; -1: no gradient */
+    int d_leaf[SCORE_LEAVES]; /* value: the gradient of each leaf; -1: not needed */
     int maps;                 /* number of maps; 0: one map, without a factor */
     double factor[SCORE_MAPS];
-    int number[SCORE_MAPS]; /* leaf with the map's number; -1: it is 1 */
+    int number[SCORE_MAPS]; /* leaf with the map's number; -1: the number is 1 */
 } score_program;
 /* Has leaf i one number per query: a sink, or a map's number? */
 static inline bool score_number(const score_program *f, int i)
@@ -93,11 +93,11 @@ typedef struct {
 } score_draft;
 void score_draft_open(score_draft *d, const ab_ctx *c);
 ab_t score_draft_leaf(score_draft *d, bool wants_gradient);
-/* The program that computes `result`, in c's memory; NULL: too long, or an operation that programs lack. */
+/* The program that computes `result`, in c's memory; NULL if too long or with an operation that programs lack. */
 score_program *score_draft_close(score_draft *d, ab_ctx *c, ab_t result);
 
-/* The keys [from, to) before `seen` that window w [B or 1,1,Tq,2] (F32 or F64) leaves for query i of a sentence. from
- * >= to: none. */
+/* Keys that window w [B or 1,1,Tq,2] (F32 or F64) leaves for query i of a sentence, among the keys before `seen`:
+ * [from, to), none if from >= to. */
 typedef struct {
     double from, to;
 } window_bounds;

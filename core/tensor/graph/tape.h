@@ -22,30 +22,30 @@ typedef struct {
     bool live;  /* the node is read, or is a result */
     bool exact; /* LINEAR must not cast it to the type of rows */
     bool waits; /* runs with a later node: a member of its group, or the norm of its result (together.h) */
-    union {     /* ids of its inputs' nodes, by number and by name; 0: absent */
+    union {     /* ids of the inputs' nodes, by number and by name; 0: no such input */
         int32_t in[MAX_IN];
         op_ids i;
     };
     int64_t dim[4];
     attr a;
     int32_t param;       /* index in params for PARAM, -1 otherwise */
-    int32_t alias;       /* the node whose storage it shares, or its own id */
+    int32_t alias;       /* the node whose storage this node shares, or this node's id */
     int32_t last;        /* last node that reads the storage; the tape's n: kept to the end */
     void *data;          /* address, after planning */
     size_t offset;       /* offset in the arena [bytes]; SIZE_MAX: not in the arena */
-    int32_t joint;       /* 1 + its group in ctx.joints, 0: none */
-    int32_t product;     /* NORM: the LINEAR that runs with it, 0: none */
-    int32_t slab, place; /* 1 + its slab in ctx.slabs, 0: none; its place there */
+    int32_t joint;       /* 1 + number of its group in ctx.joints; 0: no group */
+    int32_t product;     /* NORM: the LINEAR that runs with this node; 0: no LINEAR */
+    int32_t slab, place; /* 1 + number of its slab in ctx.slabs, or 0: no slab; its place in the slab */
     const char *name;    /* INPUT, STATE, named results; NULL otherwise */
-    const char *scope;   /* part of the model in which it was traced or differentiated: "dec.0.self"; "" outside */
-    const char *file;    /* source of the plugin's call that made it; NULL: made by the host */
+    const char *scope;   /* part of the model in which the node was traced or differentiated, "dec.0.self", or "" */
+    const char *file;    /* source file of the plugin's call that made the node; NULL: the host made it */
     int line;
     const ab_op *call;
     const void *call_attr; /* CALL; ATTEND_PROGRAM and the like: its score_program */
 } node;
 
-/* LINEAR_DW nodes that run as a batch in the place of the last one (together.h). stride: bytes from the last one's x,
- * dy, dw, db to those of the one before, and so on. */
+/* LINEAR_DW nodes that run as a batch when the last one's turn comes (together.h). stride: bytes from the x, dy, dw, db
+ * of a member to those of the member before it. */
 enum { TOGETHER_MOST = 8 };
 typedef struct {
     int n; /* 0: dissolved */
@@ -54,7 +54,7 @@ typedef struct {
 } joint_group;
 typedef struct { /* values of equal size, side by side in the arena */
     int n;
-    int32_t last; /* node until which all are kept */
+    int32_t last; /* last node that reads one of them: all are kept until then */
     bool taken;
     size_t at; /* in the arena */
 } slab;
@@ -109,8 +109,8 @@ typedef struct op_use {
     struct op_use *next;
 } op_use;
 
-/* How an optimizer's function uses sums over all parameters (ab_optimizer_plugin.measure): not, computes them, reads
- * them. */
+/* How an optimizer's function uses sums over all parameters (ab_optimizer_plugin.measure): it uses none, computes them,
+ * or reads them. */
 typedef enum { NO_SUMS, SUMS_MADE, SUMS_READ } sums_use;
 
 typedef struct attn_context attn_context; /* where in the model a plugin is called: plugin/attention_context.h */
@@ -124,14 +124,14 @@ struct ab_ctx {
     size_t cap;        /* v[0] is the failed tensor */
     int32_t forward_n; /* nodes of the forward pass; the gradient follows */
     int32_t *grad;
-    size_t grad_cap;      /* node -> node of its gradient, 0: none */
+    size_t grad_cap;      /* grad: node -> node of its gradient; 0: no gradient */
     dtype compute;        /* type of rows: F32, BF16 or F64 */
     bool training;        /* dropout is on */
     bool batch_invariant; /* inference: a row's result must not depend on other rows */
     int64_t n_dropout;    /* dropout places numbered so far */
     struct params *params;
     attn_context *attn;
-    ab_hook hook;                /* the plugin function being run; AB_IN_HOST: none */
+    ab_hook hook;                /* the plugin function being run; AB_IN_HOST: no plugin runs */
     const ab_parameter *updated; /* the parameter whose update is traced, NULL elsewhere */
     sums_use sums;               /* how the function being traced uses sums */
     int n_sums;                  /* SUMS_READ: number of sums */
@@ -139,16 +139,16 @@ struct ab_ctx {
     struct shared_value *across; /* values shared by earlier layers: plugin/attention_context.h */
     noted *recorded;             /* in the order of calls */
     buffer_value *sets;          /* the buffers' next values */
-    bool prints;                 /* ab_print keeps values; else it does nothing */
+    bool prints;                 /* does ab_print keep values? Else it does nothing */
     printed *to_print;           /* in the order of calls */
     op_use *calls, *last_call;   /* plugins' own operations, in order */
     ab_t loss_scale;             /* factor on auxiliary losses, besides their weight; id 0: 1 */
     const char *scope;           /* prefix of parameter names: "dec.0.self" */
-    char unfused[240];           /* the first reason why an attention runs as composed; "": none does */
+    char unfused[240];           /* first reason why an attention runs unfused; "": none runs unfused */
     arena memory;                /* names, constants, attributes */
     const struct backend *backend;
     workspace *shared;   /* holds the arena; NULL: the tape has its own. Owned by the caller */
-    table_cache *tables; /* NULL: none. Owned by the caller */
+    table_cache *tables; /* may be NULL. Owned by the caller */
     void *consts;        /* on a device: copy of the constants */
     void *device;        /* the backend's data for this tape (backend.drop_graph) */
     char *buffer;
@@ -222,7 +222,7 @@ ab_t t_clipped_relative_position(ab_ctx *c, ab_t q, ab_t k, int64_t clip);
 ab_t t_gather(ab_ctx *c, ab_t x, ab_t ids);
 ab_t t_scatter_add(ab_ctx *c, ab_t p, ab_t ids, int64_t n);
 ab_t t_top_k(ab_ctx *c, ab_t x, int64_t k, bool smallest); /* ids [..,k] */
-ab_t t_max(ab_ctx *c, ab_t x); /* over the last axis [..,1]; the first of equal ones has the gradient */
+ab_t t_max(ab_ctx *c, ab_t x); /* over the last axis [..,1]; of equal numbers the first gets the gradient */
 ab_t t_to_ids(ab_ctx *c, ab_t x);
 ab_t t_qr(ab_ctx *c, ab_t a); /* no gradient */
 ab_t t_random(ab_ctx *c, const int64_t dim[4], bool normal);
@@ -245,7 +245,7 @@ typedef struct {
     int64_t col[3], heads, d_k, d_v;
     double scale, dropout;
     int causal;
-    int64_t longest_key, longest_query; /* upper bounds per sentence; longest_query 0: all rows */
+    int64_t longest_key, longest_query; /* upper bounds per sentence; longest_query 0: the number of all rows */
 } attend_spec;
 attr t_attend_attr(const attend_spec *s,
                    int64_t rows); /* rows: the number of queries, used if no longest sentence is known */
@@ -282,7 +282,7 @@ ab_t t_call(ab_ctx *c, const ab_op *o, const ab_t *in, const void *a, size_t a_s
 void t_assign(ab_ctx *c, ab_t to, ab_t value);
 void t_keep(ab_ctx *c, ab_t x,
             const char *name); /* marks a result: computed, and available through tape_find after a run */
-ab_t tape_find(const ab_ctx *c, const char *name); /* finds an input, state or kept result; id 0: none */
+ab_t tape_find(const ab_ctx *c, const char *name); /* finds an input, state or kept result, else id 0 */
 
 /* True if both tapes, traced for different batches and not planned, run the same kernels on equal shapes. Only inputs
  * read by attention on packed rows alone (sentence offsets) may differ in length, and only attention's sentence bounds
@@ -315,7 +315,7 @@ int tape_read(const ab_ctx *c, ab_t x, void *to, size_t bytes, err *e);
 int tape_run(ab_ctx *c, const run_options *o); /* runs the nodes of phases o->from .. PHASE_STEP in order */
 int tape_run_phase(ab_ctx *c, const run_options *o, phase only);
 void tape_call(const ab_ctx *c, int32_t i, const run_options *o, call *k); /* node i as a kernel call */
-bool tape_is_call(const node *v);                    /* does this node run a kernel when its turn comes? */
+bool tape_is_call(const node *v);                    /* does this node run a kernel in its turn? */
 int32_t tape_written_by(const ab_ctx *c, int32_t i); /* the node that runs when node i's value is written */
 /* Runs a planned tape on the CPU again, with its present inputs, up to the first operation whose result has NaN or
  * +infinity. Returns true and writes to out a sentence that names the operation, its place in the model and the

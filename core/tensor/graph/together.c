@@ -38,7 +38,7 @@ static bool overwritten(const ab_ctx *c, int32_t x, int32_t from, int32_t to)
     return false;
 }
 
-/* [n]: for each node the parameter whose gradient it is; 0: none, or another node reads its output. */
+/* [n]: for each node, the parameter whose gradient it is. 0: it is no gradient, or another node reads its output. */
 static int32_t *parameter_of_gradients(const ab_ctx *c)
 {
     int32_t *of = xcalloc((size_t)c->n, sizeof *of);
@@ -152,7 +152,7 @@ static bool reserve(ab_ctx *c, const joint_group *t, int in)
     }
     c->slabs = grow(c->slabs, &c->slabs_cap, c->n_slabs + 1, sizeof *c->slabs);
     c->slabs[c->n_slabs++] = (slab){.n = t->n, .last = last};
-    for (int k = 0; k < t->n; k++) /* the last member, the first layer's, lies first, as its parameter does */
+    for (int k = 0; k < t->n; k++) /* the last member, which is of the first layer, lies first, as its parameter does */
         c->v[r[k]].slab = (int32_t)c->n_slabs, c->v[r[k]].place = t->n - 1 - k;
     return true;
 }
@@ -172,7 +172,7 @@ void together_reserve(ab_ctx *c)
     }
 }
 
-/* Bytes from one member's value to the next one's; false if they differ. which: an input, or 2: dw, 3: db. */
+/* Bytes from one member's value to the next one's; false if members differ. which: an input, or 2: dw, 3: db. */
 static bool even_steps(const ab_ctx *c, const joint_group *t, int which, int64_t *step)
 {
     const char *at[TOGETHER_MOST];

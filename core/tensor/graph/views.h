@@ -44,7 +44,7 @@ static inline int join_axes(int64_t dim[4], int64_t step[][4], int n)
 
 typedef struct {
     int64_t n, step;
-} sum_axis;      /* length, elements from one index to the next */
+} sum_axis;      /* n: length; step: elements from one index to the next */
 typedef struct { /* SUM_TO sums x over the axes `sum`; y has the axes `keep`, in this order */
     sum_axis keep[2], sum[2];
 } summed_axes;
@@ -54,7 +54,7 @@ static inline bool sort_axes(const view *x, const view *y, summed_axes *s)
 {
     bool last = true;
     int64_t step = 1;
-    int before = -1, kept = 2, summed = 2; /* the kind of the axis after this one; free places in keep and sum */
+    int before = -1, kept = 2, summed = 2; /* the kind of the axis after this one; free places in keep and in sum */
     const sum_axis one = {1, 0};
     s->keep[0] = s->keep[1] = s->sum[0] = s->sum[1] = one;
     for (int i = 3; i >= 0; i--) {

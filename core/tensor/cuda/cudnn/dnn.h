@@ -26,7 +26,8 @@ typedef struct {
 #undef DNN_MEMBER
 } dnn_functions;
 
-/* 9.10: masks of minus infinity, devices without a handle. 9.25: sentences without tokens (cudnn-frontend #943) */
+/* cuDNN 9.10 has masks of minus infinity and devices without a handle. cuDNN 9.25 and later take sentences without
+ * tokens (cudnn-frontend #943) and are used without being asked for. */
 enum { DNN_OLDEST = 91000, DNN_BY_ITSELF = 92500 };
 
 /* The functions, loaded at the first call; NULL and e if there is no cuDNN, or an older one. Needs no GPU. */
@@ -47,8 +48,8 @@ typedef struct {
 
 dnn_graph *dnn_graph_new(void);
 void dnn_graph_free(dnn_graph *g);
-/* A tensor in memory set for each run (dnn_at). offsets: 0, or a tensor with the start of each entry of the first axis
- * [elements], int32 [B + 1]. */
+/* A tensor whose memory is set for each run (dnn_at). offsets: 0, or a tensor with the start of each entry of the first
+ * axis [elements], int32 [B + 1]. */
 dnn_tensor dnn_given(dnn_graph *g, cudnnDataType_t type, dnn_shape s, dnn_tensor offsets);
 dnn_tensor dnn_number(dnn_graph *g, float value); /* [1,1,1,1] */
 /* A tensor between operations, without memory of its own. */
@@ -66,13 +67,12 @@ dnn_tensor dnn_select(dnn_graph *g, dnn_tensor mask, dnn_tensor x, dnn_tensor ot
 dnn_tensor dnn_reduce(dnn_graph *g, cudnnReduceTensorOp_t how, dnn_tensor x, dnn_tensor y);
 /* An inner tensor of bf16 in x's storage, with other axes. */
 dnn_tensor dnn_relayout(dnn_graph *g, dnn_tensor x, dnn_shape s, dnn_tensor offsets);
-/* a [.., M, K] times b [.., K, N], fp32 sums. rows, columns, within: valid lengths, int32 [B,1,1,1], or 0. */
+/* a [.., M, K] times b [.., K, N], fp32 sums. rows, columns, within: valid parts of M, N, K, int32 [B,1,1,1], or 0. */
 dnn_tensor dnn_product(dnn_graph *g, dnn_tensor a, dnn_tensor b, dnn_tensor rows, dnn_tensor columns, dnn_tensor within,
                        dnn_tensor y);
 
-/* Chooses an engine whose sums have a fixed order and fp32 terms. Returns 0; 1:
- * cuDNN has none for this graph on this device; -1: an error. device: NULL for the one of dnn_handle, or a JSON
- * description of an absent device. */
+/* Chooses an engine with fp32 terms and sums in a fixed order. Returns 0; 1: cuDNN has none for this graph and device;
+ * -1: an error. device: a JSON description of an absent device; NULL: the device of dnn_handle. */
 int dnn_plan(dnn_graph *g, const char *device, err *e);
 size_t dnn_workspace(const dnn_graph *g); /* bytes of working memory of a planned graph */
 void dnn_at(dnn_graph *g, dnn_tensor x, void *data);

@@ -49,8 +49,8 @@ enum {
 
 /* ---- the choice ---- */
 
-/* Is cuDNN selected? "cudnn": wherever it can compute. "auto", the default: if the tape has room for LONG rows per
- * sentence, whatever its longest sentence: beside many short ones cuDNN's tiles would be empty. */
+/* Is cuDNN selected? "cudnn": wherever cuDNN can compute. "auto", the default: if the tape has room for LONG rows per
+ * sentence on average, because in short sentences most of cuDNN's tiles would be empty. */
 static bool wanted(const gpu_attention *a, attend_wish wish)
 {
     int64_t rows = a->rows > a->keys ? a->rows : a->keys;

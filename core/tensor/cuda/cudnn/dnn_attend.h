@@ -7,7 +7,7 @@
 const char *dnn_library(void); /* "cuDNN 9.19.0 (/path)", or why there is none; static storage */
 void dnn_close(void);
 
-/* ABLATE_ATTENTION: who computes attention. For an unknown word: ATTEND_OWN and e. */
+/* ABLATE_ATTENTION: who computes attention. For an unknown word, returns ATTEND_OWN and e. */
 typedef enum { ATTEND_AUTO, ATTEND_OWN, ATTEND_CUDNN, ATTEND_WGMMA, ATTEND_WISHES } attend_wish;
 attend_wish attention_wish(err *e);
 
@@ -23,7 +23,7 @@ int dnn_attend(const gpu_attention *a, const attend_extent *x, bool backward, er
 void dnn_attend_close(void);
 
 typedef struct {
-    int64_t library, own, wgmma; /* wgmma: those of our own by attend_wgmma.h */
+    int64_t library, own, wgmma; /* wgmma: how many of `own` attend_wgmma.h computed */
 } dnn_attend_count;              /* calls launched or captured */
 void dnn_attend_count_wgmma(void);
 dnn_attend_count dnn_attend_counts(void);
