@@ -47,7 +47,7 @@ typedef struct {
 } places;
 
 /* reach: distance of the farthest earlier position that is read. T = 1 means a decoding step or sentences of one token;
- * the carried state serves both. */
+ * the carried state serves both cases. */
 static places places_of(ab_ctx *c, ab_t rows, int64_t reach)
 {
     places p = {.x = ab_pad(c, rows), .n = ab_dim(c, rows, -1), .reach = reach};
@@ -78,7 +78,7 @@ static ab_t side_by_side(ab_ctx *c, const places *p, int64_t width, int64_t befo
     return ab_pack(c, seen);
 }
 
-/* Convolves each feature alone: rows [rows, n]. */
+/* Convolves each feature separately: rows [rows, n]. */
 static ab_t depthwise(ab_ctx *c, const places *p, int64_t width, int64_t before, int64_t dilation)
 {
     ab_t w = ab_weight(c, "depthwise", sqrt(3.0 / (double)width), width, p->n), y = {0};

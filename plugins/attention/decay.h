@@ -65,8 +65,8 @@ static ab_t decay_shift(ab_ctx *c, ab_t x, int64_t by)
     return by < 0 ? ab_concat(c, kept, none, -3) : ab_concat(c, none, kept, -3);
 }
 
-/* The state from all chunks before each one (direction 1) or after it (-1). own: what each chunk adds, decayed to its
- * border [N,n,d_k,d_v]; through: decay of a state across the chunk [N,n,d_k or 1,1]. */
+/* For each chunk, the state from all chunks before it (direction 1) or after it (-1). own: what each chunk adds,
+ * decayed to its border [N,n,d_k,d_v]; through: decay of a state across the chunk [N,n,d_k or 1,1]. */
 static ab_t decay_states(ab_ctx *c, ab_t own, ab_t through, int direction)
 {
     int64_t n = ab_dim(c, own, -3);

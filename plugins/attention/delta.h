@@ -30,7 +30,7 @@ static inline delta_parts delta_project(ab_ctx *c, ab_t x, int64_t width)
     return (delta_parts){ab_unit_length(c, q, 1e-6), ab_unit_length(c, k, 1e-6), v, ab_heads(c, beta, in->heads)};
 }
 
-/* RMSNorm over the last axis with a learned gain */
+/* RMSNorm over the last axis, with a learned gain */
 static inline ab_t delta_norm(ab_ctx *c, ab_t y, const char *gain)
 {
     int64_t d = ab_dim(c, y, -1);

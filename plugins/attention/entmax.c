@@ -4,7 +4,7 @@
 #include <math.h>
 
 typedef struct {
-    int64_t alpha; /* 0: 1.5, 1: 2 */
+    int64_t alpha; /* 0: alpha is 1.5; 1: alpha is 2 */
 } config;
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)

@@ -1,7 +1,7 @@
 /* Cross-attention with a soft window that moves along the source: each target position moves the window's centre k by a
  * learned step > 0, and the scores are q_t.u_j / sqrt(d_k) - b_t (k_t - j)^2, per head. Graves 2013, eq. 46 to 51, with
- * the product of query and key in place of the weight a. A model that copies its input can keep its position so; its
- * steps are 0 or 1, so `most` = 1 fits.
+ * the product of query and key in place of the weight a. A model that copies its input can so remember its place in the
+ * source: the window moves by 0 or 1, and `most` = 1 suffices.
  */
 #include "ab_plugin.h"
 #include <math.h>

@@ -11,7 +11,7 @@ typedef struct {
     int64_t block, top_k;
 } config;
 
-enum { CERTAINLY = 1000000000 }; /* added to blocks that must be chosen; far above every product */
+enum { CERTAINLY = 1000000000 }; /* added to products of blocks that must be chosen; far above all products */
 
 static double begin_of(const void *cfg, const int64_t *i)
 {

@@ -25,7 +25,7 @@ static ab_t low_rank(ab_ctx *c, ab_t x, const char *down, const char *up, int64_
 {
     return ab_map(c, ab_linear(c, ab_linear(c, x, down, rank, 0), up, n, 1), AB_SIGMOID);
 }
-/* The first layer's values; in later layers their own mixed with them. */
+/* In the first layer: its values. In later layers: a mixture of the first layer's values and their own. */
 static ab_t values(ab_ctx *c, ab_t x, int64_t rank, int64_t n)
 {
     ab_t v = ab_linear(c, x, "v", n, 0);

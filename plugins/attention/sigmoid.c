@@ -5,7 +5,7 @@
 #include <math.h>
 
 typedef struct {
-    int64_t bias; /* 0: -log n, 1: none */
+    int64_t bias; /* 0: b = -log n; 1: no b */
 } config;
 
 /* [B,1,1,1], or in a decoder [Tq,1] */

@@ -5,7 +5,7 @@
 #include <math.h>
 
 typedef struct {
-    int64_t logit; /* 0: learned, 1: zero */
+    int64_t logit; /* 0: learned; 1: zero */
 } config;
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)

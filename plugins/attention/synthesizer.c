@@ -33,7 +33,7 @@ static ab_t random_table(ab_ctx *c, const config *o) /* [H,Tq,max_len] */
     return ab_transpose(c, rows, -2, -3);
 }
 
-/* The first Tk columns; 0 behind the table, if a cache is longer: those keys are masked. */
+/* The first Tk columns; if a cache is longer than the table, 0 behind the table: those keys are masked. */
 static ab_t columns(ab_ctx *c, ab_t s, int64_t tk)
 {
     int64_t have = ab_dim(c, s, -1);

@@ -1,4 +1,4 @@
-/* finish.h - a norm after the last layer, shared by the blocks whose sum of sublayers has none. */
+/* finish.h - a norm after the last layer, shared by the blocks that do not normalise the sum of sublayers. */
 #ifndef BLOCK_FINISH_H
 #define BLOCK_FINISH_H
 #include "ab_plugin.h"

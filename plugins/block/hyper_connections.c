@@ -37,8 +37,8 @@ static ab_t share_streams(ab_ctx *c, const streams *s)
     return sum;
 }
 
-/* Weights of stream i [rows or 1, n + 2]: its share in the sublayer's input, the output's share in it, and its share in
- * each stream. static_: initial values of the fixed part. */
+/* Weights of stream i [rows or 1, n + 2]: its share in the sublayer's input, the share of the sublayer's output in
+ * stream i, and the stream's share in each stream. static_: initial values of the fixed part. */
 static ab_t weights(ab_ctx *c, const streams *s, int64_t i, const char *of, const double *static_)
 {
     char name[64];

@@ -21,8 +21,8 @@ static inline ab_t expert(ab_ctx *c, ab_t x, int64_t e)
     return relu_layer(c, x, first, second);
 }
 
-/* The outputs of experts e .. e + n - 1 for vectors [..,n each,d], sorted by expert. Splits into halves to limit
- * copies. */
+/* The outputs of experts e .. e + n - 1 for vectors [..,n each,d], sorted by expert. Halves the range recursively,
+ * which limits copies. */
 static inline ab_t experts(ab_ctx *c, ab_t x, int64_t e, int64_t n)
 {
     if (n == 1) return expert(c, x, e);

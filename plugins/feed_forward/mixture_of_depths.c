@@ -24,7 +24,7 @@ static double number(const void *cfg, const int64_t *i)
     return (double)i[0];
 }
 
-/* r [rows,1] -> [rows,1]: 1 for the best of each sentence; among equal ones, for the first. */
+/* r [rows,1] -> [rows,1]: 1 for the best of each sentence (the first among equals), else 0. */
 static ab_t best_of_sentences(ab_ctx *c, const config *o, ab_t r, int64_t *sentences)
 {
     const double least = 1e-3; /* keeps a rounding error in capacity x length from adding a token */

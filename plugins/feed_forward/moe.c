@@ -22,8 +22,8 @@ enum { LOSS, BIAS }; /* balancing */
 
 typedef struct {
     ab_t p;      /* [rows,experts] softmax of the gate */
-    ab_t chosen; /* [rows,experts] 1 if the row goes there, else 0 */
-    ab_t weight; /* [rows,experts] 0 if the row does not go there */
+    ab_t chosen; /* [rows,experts] 1 if the row goes to the expert, else 0 */
+    ab_t weight; /* [rows,experts] 0 if the row does not go to the expert */
 } gating;
 
 static int64_t choices(const config *o) { return o->top_k < o->experts ? o->top_k : o->experts; }
@@ -74,7 +74,7 @@ static void move_bias(ab_ctx *c, const config *o, const gating *g, ab_t mask)
     ab_t mean = ab_mul_scalar(c, ab_sum_axis(c, rows, -1), 1 / (double)o->experts);
     ab_t missing = ab_map(c, ab_sub(c, mean, rows), AB_SIGN);
     ab_set_buffer(c, bias, ab_add(c, bias, ab_mul_scalar(c, missing, o->bias_rate)));
-    ab_t most = ab_max_axis(c, rows, -1); /* MaxVio, section 4.1 */
+    ab_t most = ab_max_axis(c, rows, -1); /* MaxVio of Wang et al. 2024, section 4.1 */
     ab_log(c, "violation", ab_add_scalar(c, ab_div(c, most, mean), -1));
 }
 
@@ -83,7 +83,7 @@ static ab_t taken_rows(ab_ctx *c, const config *o, ab_t x, const gating *g)
     int64_t rows = ab_dim(c, x, -2), n = (int64_t)ceil(o->capacity * (double)(choices(o) * rows) / (double)o->experts);
     ab_t mask = ab_row_mask(c), weight = ab_transpose(c, ab_mul(c, g->weight, mask), -1, -2), ids; /* [experts,rows] */
     if (n > rows) n = rows;
-    ab_t mine = ab_top_k(c, weight, n, &ids); /* [experts,n]; includes rows of weight 0 if an expert has fewer */
+    ab_t mine = ab_top_k(c, weight, n, &ids); /* [experts,n]; if an expert has fewer rows, also rows of weight 0 */
     ids = ab_reshape(c, ids, o->experts * n);
     ab_t y = ab_mul(c, experts(c, ab_embedding(c, x, ids), 0, o->experts), ab_reshape(c, mine, o->experts * n, 1));
     ab_t kept = sum(c, ab_less_than(c, ab_full(c, 0, 1), mine)), wanted = sum(c, ab_mul(c, g->chosen, mask));

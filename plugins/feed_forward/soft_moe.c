@@ -33,7 +33,7 @@ static ab_t scores(ab_ctx *c, const config *o, ab_t x)
     return ab_matmul(c, ab_unit_length(c, x, 1e-12), directions, 0, 1);
 }
 
-/* In the encoder: slots per sentence. */
+/* In the encoder: all tokens of a sentence share its slots. */
 static ab_t of_sentences(ab_ctx *c, const config *o, ab_t x)
 {
     ab_t tokens = ab_pad(c, x), l = ab_pad(c, scores(c, o, x)); /* [1,B,T,d], [1,B,T,slots] */
@@ -54,7 +54,7 @@ static ab_t side_by_side(ab_ctx *c, ab_t x)
     return ab_reshape(c, ab_transpose(c, x, -2, -3), 1, ab_dim(c, x, -4), t, n * d);
 }
 
-/* In a decoder: slots per token. */
+/* In a decoder: every token has its own slots. */
 static ab_t of_prefixes(ab_ctx *c, const config *o, ab_t x)
 {
     int64_t rows = ab_dim(c, x, -2), d = ab_dim(c, x, -1), n = slots_of_all(o);

@@ -38,7 +38,7 @@ static ab_t rms(ab_ctx *c, ab_t x) /* the root mean square of all elements: one 
     return ab_map(c, squares, AB_SQRT);
 }
 
-/* Stores b old + (1 - b) now in the slot and returns it. rest: 1 - b. */
+/* Stores b old + (1 - b) now in the slot, and returns the sum. rest: 1 - b. */
 static ab_t keep(ab_ctx *c, ab_t slot, ab_t now, ab_t rest) /* rest: 1 - b */
 {
     ab_t x = ab_add(c, slot, ab_mul(c, rest, ab_sub(c, now, slot)));

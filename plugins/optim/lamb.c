@@ -16,7 +16,7 @@ static ab_t norm(ab_ctx *c, ab_t x) /* the norm over all elements: one number */
     return ab_map(c, sum, AB_SQRT);
 }
 
-/* |p| / |r|; 1 if either norm is 0, without dividing by it. */
+/* |p| / |r|; 1 if either norm is 0 (avoids dividing by 0). */
 static ab_t trust_ratio(ab_ctx *c, ab_t p, ab_t r)
 {
     ab_t of_p = norm(c, p), of_r = norm(c, r), one = ab_full(c, 1, 1), zero = ab_full(c, 0, 1);

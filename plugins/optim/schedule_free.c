@@ -22,7 +22,7 @@ static void update(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot,
     ab_t root = ab_map(c, ab_div(c, v, one_minus_power(c, o->beta2, step)), AB_SQRT);
     ab_t d = ab_add(c, ab_div(c, g, ab_add_scalar(c, root, o->eps)), ab_mul_scalar(c, p, o->decay));
     ab_t weight = ab_mul(c, lr, lr), sum = ab_add(c, slot[WEIGHTS], weight);
-    ab_t share = ab_div(c, weight, ab_maximum(c, sum, ab_full(c, 1e-30, 1))); /* 0 while lr is 0 */
+    ab_t share = ab_div(c, weight, ab_maximum(c, sum, ab_full(c, 1e-30, 1))); /* the share is 0 while lr is 0 */
     z = ab_sub(c, z, ab_mul(c, d, lr));
     x = ab_add(c, x, ab_mul(c, share, ab_sub(c, z, x)));
     ab_assign(c, slot[ITERATE], z);

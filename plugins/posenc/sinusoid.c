@@ -12,7 +12,7 @@ typedef struct {
     int64_t width;
 } wave;
 
-static double value(const void *cfg, const int64_t *i) /* i: position, column */
+static double value(const void *cfg, const int64_t *i) /* i: position and column */
 {
     const wave *w = cfg;
     double angle = (double)i[0] * pow(w->base, -(double)(i[1] / 2 * 2) / (double)w->width);

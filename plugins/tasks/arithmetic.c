@@ -1,5 +1,5 @@
-/* arithmetic.c - sums for decoder-only models. modular: arithmetic modulo a prime, learned from a part of its table
- * (Power et al. 2022, "Grokking"; Nanda et al. 2023). addition: two numbers of many digits, digit by digit. */
+/* arithmetic.c - sums for decoder-only models. modular: arithmetic modulo a prime, learned from a part of the table of
+ * results (Power et al. 2022, "Grokking"; Nanda et al. 2023). addition: two numbers of many digits, digit by digit. */
 #include "ab_plugin.h"
 #include "tasks/lines.h"
 #include "tasks/random.h"

@@ -27,10 +27,10 @@ static inline void lines_add(lines *x, char *src, char *tgt)
     x->tgt[x->n++] = tgt;
 }
 
-/* A task whose examples are lines in memory. Its own struct begins with this one. */
+/* A task whose examples are lines in memory. The struct of such a task begins with this struct. */
 typedef struct {
     lines split[AB_SPLITS];
-    char **symbol; /* [n_symbols] the vocabulary, each allocated separately; NULL: none */
+    char **symbol; /* [n_symbols] the vocabulary, each symbol allocated separately; NULL: no vocabulary */
     int64_t n_symbols;
     double *stats; /* statistics of the last scores */
 } lines_task;
@@ -60,7 +60,7 @@ static inline void lines_vocabs(void *self, ab_vocabs *v)
     const lines_task *t = (lines_task *)self;
     v->symbols = (const char *const *)t->symbol, v->n_symbols = t->n_symbols;
 }
-/* A decoder-only task over symbols with the examples above; open, vocabs and score_likelihoods are its own. */
+/* A decoder-only task over symbols, with the examples above. The task supplies open, vocabs and score_likelihoods. */
 #define LINES_TASK(open_, vocabs_, score_)                                                                             \
     {                                                                                                                  \
         .flags = AB_DECODER_ONLY, .tgt_vocab = AB_VOCAB_SYMBOLS, .open = open_, .count = lines_count,                  \

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { UNIT_CHAR, UNIT_WORD };
-enum { MASK, UNKNOWN, LINE_END, FIRST }; /* symbols before those of the text */
+enum { MASK, UNKNOWN, LINE_END, FIRST }; /* the task's own symbols, before those of the text */
 
 typedef struct {
     int64_t unit, context;
@@ -23,7 +23,7 @@ typedef struct {
 } config;
 
 typedef struct {
-    lines_task base; /* without splits; symbols are sorted from FIRST on */
+    lines_task base; /* lines without splits; symbols: own ones, then from FIRST on the text's, sorted */
     const ab_host *host;
     config c;
     int64_t seed, windows, train;
@@ -192,7 +192,7 @@ static void hide(const task *t, int64_t window, uint64_t state, char *line[2])
     const int32_t *id = t->id + window * t->c.context;
     size_t n[2] = {0}, longest = strlen(t->base.symbol[MASK]);
     int64_t sure = -1;
-    for (int64_t i = 0, known = 0; i < t->c.context; i++) /* one of the known tokens, all equally likely */
+    for (int64_t i = 0, known = 0; i < t->c.context; i++) /* chooses one of the known tokens, all equally likely */
         if (id[i] != UNKNOWN && uniform(&state) * (double)++known < 1) sure = i;
     for (int64_t i = 0; i < t->base.n_symbols; i++)
         longest = strlen(t->base.symbol[i]) > longest ? strlen(t->base.symbol[i]) : longest;
@@ -247,7 +247,7 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
     t->base.stats = need(realloc(t->base.stats, (size_t)(4 * n + 1) * sizeof *t->base.stats));
     double *loss = t->base.stats, *right = loss + 2 * n;
     for (int64_t i = 0; i < n; i++) {
-        loss[2 * i] = -x[i].log_likelihood / 100, right[2 * i] = (double)x[i].right; /* ratios are in hundredths */
+        loss[2 * i] = -x[i].log_likelihood / 100, right[2 * i] = (double)x[i].right; /* ratios are multiplied by 100 */
         loss[2 * i + 1] = right[2 * i + 1] = (double)x[i].tokens;
         nats -= x[i].log_likelihood, tokens += (double)x[i].tokens;
     }
@@ -258,7 +258,7 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
     int made = 0;
     if (made < max) {
         out[made] = ratio_metric("loss", "nats/token", "-ln p of each hidden token", loss, n);
-        out[made].value = nats / tokens; /* exact, unlike the rounded hundredths */
+        out[made].value = nats / tokens; /* exact, unlike the rounded value from hundredths */
         out[made++].better = AB_LOWER;
     }
     if (made < max) out[made++] = ratio_metric("acc", "%", "hidden tokens that are the likeliest", right, n);

@@ -43,7 +43,7 @@ typedef struct {
 
 typedef struct {
     lines_task base;
-    int64_t kind, longest; /* longest: symbols of an input */
+    int64_t kind, longest; /* longest: number of symbols in an input */
     int n_ranges;
     range range[MOST_RANGES];
     int64_t from[MOST_RANGES + 1]; /* test examples from[r] .. from[r+1]-1 are of range r */
@@ -197,7 +197,7 @@ static ab_metric accuracy(const char *name, const lines *x, const char *const *h
     return ratio_metric(name, "%", "match:whole line", stats, x->n);
 }
 
-/* The largest distance such that at it and every smaller one at least 90 % of the symbols are right. */
+/* The largest distance up to which at least 90 % of the symbols are right at every distance. */
 static ab_metric reach(const task *t, const lines *x, const char *const *hyp)
 {
     ab_metric m = {.name = "reach", .unit = "tokens"};

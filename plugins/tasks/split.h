@@ -8,5 +8,5 @@ static inline double split_place(const char *text)
 {
     return (double)(mixed(hash_of(text, strlen(text))) >> 11) * 0x1p-53;
 }
-#define SPLIT_SHARE 0.05 /* share of dev, and of test */
+#define SPLIT_SHARE 0.05 /* share that dev gets, and share that test gets */
 #endif

@@ -25,7 +25,7 @@ typedef struct {
     pairing_check *each; /* instead of run: called for each pairing */
 } check;
 
-/* Notes that another plugin has this name. Never fails: a copy under its old name may be intended. */
+/* Adds a note if another plugin has this name. Never fails: a copy under its old name may be intended. */
 static void check_name(const plugin *p, check_result *r)
 {
     size_t n;
@@ -119,8 +119,8 @@ static const char *failed_need(const char *needs, const check_result *done, cons
 size_t check_plugin(const plugin *p, const char *only, check_result out[CHECK_MOST])
 {
     size_t n = 0;
-    bool missing[CHECK_MOST]; /* failed, or skipped because of a failure */
-    cpu_threads(1);           /* models so small that threads would only wait for each other */
+    bool missing[CHECK_MOST]; /* checks that failed, or were skipped because of a failure */
+    cpu_threads(1);           /* one thread: in such small models, threads would only wait for each other */
     for (size_t i = 0; i < LENGTH(checks); i++) {
         const check *c = &checks[i];
         if (!(c->kinds & 1u << p->desc.kind) || (only && !has_prefix(c->name, only))) continue;
@@ -178,7 +178,7 @@ void check_print(const char *title, const check_result *r, size_t n, FILE *f)
 
 typedef struct {
     const check_room *room;
-    bool json, more; /* more: a result was printed, so a comma comes first */
+    bool json, more; /* more: one result was printed, so the next begins with a comma */
     check_report report;
     size_t done, failed;
 } run;

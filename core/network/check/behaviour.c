@@ -229,7 +229,7 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The third quartile of the rows' differences; NaN if one is not a number. */
+/* The third quartile of the differences between rows; NaN if a difference is not a number. */
 static double most_rows_apart(const pass_outcome *a, const pass_outcome *b)
 {
     double *d = xcalloc(a->n_rows + 1, sizeof *d), found = NAN;
@@ -253,7 +253,7 @@ double check_distance(const pairing *w, const pass_outcome *a, const pass_outcom
     return check_larger(fabs(a->loss - b->loss) / fabs(a->loss), sqrt(sum) / a->size);
 }
 
-/* Returns check_distance between passes of model kinds k and `than`; -1 if one cannot be computed. */
+/* Returns check_distance between passes of model kinds k and `than`; -1 if a pass cannot be computed. */
 static double distance_between(const pairing *w, const model_kind *k, const model_kind *than, bool *fused,
                                check_result *r)
 {
@@ -323,7 +323,7 @@ static void long_sentence(const pairing *w, check_result *r)
 void check_one_partner(const plugin *p, pairing_check *each, int tokens, check_result *r)
 {
     size_t before = check_pairings_at_most(1);
-    for (const ab_option *q = p->desc.params; q && q->name; q++) /* raises max_len to this length */
+    for (const ab_option *q = p->desc.params; q && q->name; q++) /* raises each max_len to at least LONG */
         if (same(q->name, "max_len") && q->type == AB_INT && q->def < LONG && q->max >= LONG)
             check_try(p, q->name, "256");
     check_each_pairing(p, r, each);

@@ -13,7 +13,7 @@
 
 enum { BLOCK_SENTENCES = 32 };
 typedef struct {
-    const plugin *attention, *position; /* position NULL: none */
+    const plugin *attention, *position; /* position NULL: the call has no position plugin */
     const void *attention_cfg, *position_cfg;
     uint32_t role; /* AB_SELF, AB_CAUSAL, AB_CROSS */
     int64_t heads, d_k, d_v, d_model;
@@ -21,13 +21,13 @@ typedef struct {
         time; /* sentences, at most BLOCK_SENTENCES; time: positions per sentence, on both sides in cross-attention */
     const int32_t *length; /* [batch] tokens of each sentence; NULL: all have `time` */
     bool measured;         /* for benchmarks: fp32, training without dropout, and a backward pass from the sum of y */
-    int64_t layer;         /* layer number that the plugin sees, from 0 */
+    int64_t layer;         /* number of the layer that the plugin sees, counted from 0 */
 } block_spec;
 
 typedef struct {
     params values;
     ab_ctx *c;
-    int32_t forward_nodes; /* the plugin's forward pass is the nodes before this one */
+    int32_t forward_nodes; /* nodes before this one are the plugin's forward pass */
     int64_t rows;
     int32_t offset[BLOCK_SENTENCES + 1]; /* [batch + 1] */
     /* inputs, valid after block_plan; NULL if the plugins do not read them */
@@ -38,7 +38,7 @@ typedef struct {
 
 /* Traces the call. block.values then names every parameter, without memory. Returns 0, or -1 and e. */
 int block_trace(block *b, const block_spec *s, err *e);
-/* Allocates memory: initial parameter values, positions 0, 1, ..., and x, mem at zero. */
+/* Allocates memory, sets initial parameter values and positions 0, 1, ..., and fills x and mem with zeros. */
 int block_plan(block *b, uint64_t seed, err *e);
 int block_run(block *b, err *e);
 void block_close(block *b);

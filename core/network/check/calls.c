@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 enum {
-    TRACES = 2000, /* each calls a plugin of a layer three times or more */
-    SETTLED = 100, /* traces after which memory may not grow any more */
-    KEPT = 16,     /* bytes per trace that count as growth */
+    TRACES = 2000, /* number of traces; each calls a plugin of a layer three times or more */
+    SETTLED = 100, /* number of traces after which memory may not grow any more */
+    KEPT = 16,     /* a memory growth of this many bytes per trace counts as a leak */
     MUCH = 64 << 20,
     DAY = 86400
 };
@@ -64,10 +64,10 @@ static void report_difference(const ab_ctx *c, int32_t i, int trace, const pairi
 }
 
 static struct {
-    int dirt;  /* fills the stack before a plugin runs */
-    pid_t pid; /* 0: not started */
+    int dirt;  /* byte that fills the stack before a plugin runs */
+    pid_t pid; /* the second process; 0: not started */
     int to, from;
-} state; /* global, because the callbacks that read it have no arguments */
+} state; /* global, because callbacks without arguments read it */
 static __attribute__((noinline)) void dirty_stack(void)
 {
     char used[1 << 13];
@@ -121,7 +121,7 @@ static void trace_often(const pairing *w, model *m, bool training, int n, check_
 /* ---- a second process ---- */
 
 typedef struct {
-    double loss[2]; /* [0] in evaluation, [1] in training with dropout */
+    double loss[2]; /* loss[0]: in evaluation; loss[1]: in training with dropout */
     uint64_t gradient;
     char message[256];
 } bits;
@@ -164,7 +164,7 @@ static int copy_file(const char *from, err *e)
     return fd;
 }
 
-/* In the child: loads the plugin again with another address, date, folder and environment, and sends its bits. */
+/* In the child: loads the plugin again with another address, date, folder and environment, and sends its results. */
 static void other_life(const char *path, int to)
 {
     enum { ELSEWHERE = 3 << 20 };

@@ -9,47 +9,47 @@
 #include "tensor/graph/tape.h"
 #include "network/plugin/plugin.h"
 
-typedef enum { CHECK_OK, CHECK_FAIL, CHECK_NONE } check_outcome; /* CHECK_NONE: does not apply, `message` says why */
+typedef enum { CHECK_OK, CHECK_FAIL, CHECK_NONE } check_outcome; /* CHECK_NONE: does not apply; `message` says why */
 typedef struct {
     const char *name; /* the check's name */
     check_outcome outcome;
-    double measured, bound; /* the largest figure measured and its limit; measured < 0: no figure */
-    char message[2048];     /* the fault and where to look, or a description of what was checked */
+    double measured, bound; /* measured: the largest figure, < 0: no figure; bound: its limit */
+    char message[2048];     /* the fault and where to look for it, or a description of what was checked */
     bool late;              /* the check ran out of time; it may pass on an idle machine */
 } check_result;
 
 enum { CHECK_MOST = 32 };
-/* Runs the checks of p's kind, in order; returns their number. only: runs those whose names begin with it, without the
- * checks they depend on; NULL: all. */
+/* Runs the checks of p's kind, in order, and returns their number. only: runs the checks whose names begin with this
+ * text, without the checks that these depend on; NULL: runs all. */
 size_t check_plugin(const plugin *p, const char *only, check_result out[CHECK_MOST]);
 
-typedef enum { CHECK_DONE, CHECK_REFUSED, CHECK_USAGE } check_state; /* refused: no plugin; usage: no file or setting */
+typedef enum { CHECK_DONE, CHECK_REFUSED, CHECK_USAGE } check_state; /* REFUSED: no plugin; USAGE: wrong arguments */
 typedef struct {
     check_state state;
     ab_kind kind;
     size_t n;
     check_result r[CHECK_MOST];
-    char name[256], path[4096], message[2048]; /* message: the reason, unless CHECK_DONE */
+    char name[256], path[4096], message[2048]; /* message: the reason if state is not CHECK_DONE */
 } check_report;
 typedef struct {        /* how a plugin is checked */
-    const char *device; /* also compares with this device; NULL: none */
+    const char *device; /* device to compare with the CPU; NULL: no comparison */
     bool no_sandbox;
 } check_room;
 /* Opens and checks a plugin (name as for check_plugins) in a child process in a sandbox with limits (child.c). A plugin
  * that crashes, hangs, exits or forges its results fails. */
 void check_in_sandbox(const char *name, const check_room *room, check_report *out);
-/* Runs work in such a child and returns its code; -1 and e if the child crashed, hung or exited. */
+/* Runs work in a child as check_in_sandbox does and returns its code; -1 and e if the child crashed, hung or exited. */
 int check_shut_in(int (*work)(void *self), void *self, const check_room *room, err *e);
 /* Sets a parameter for all later checks. text: "PLUGIN.KEY=VALUE". */
 int check_set(const char *text, err *e);
 void check_print(const char *title, const check_result *r, size_t n, FILE *f);
 
-/* Limits later checks of an attention to its first n accepted positions. Returns the previous limit. */
+/* Limits later checks of an attention to the first n positions that it accepts. Returns the previous limit. */
 size_t check_pairings_at_most(size_t n);
 /* Limits the tokens of sentences in the check "sizes"; returns the previous limit. */
 int32_t check_tokens_at_most(int32_t n);
 
-/* Sets the device that later checks compare with the CPU; NULL: none. */
+/* Sets the device that later checks compare with the CPU; NULL: no comparison. */
 void check_use_device(const backend *b);
 
 /* Checks plugins given as KIND/NAME, NAME or file and prints the results; n = 0: every loaded plugin. Returns the exit

@@ -16,14 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum {                   /* docs/plugins.md, `check --help` */
-       PATIENCE = 120,   /* seconds of processor time for one check */
-       CLOCK = 3600,     /* seconds on the clock for one check, which may use no processor time */
+enum {                   /* limits, also listed in docs/plugins.md and `check --help` */
+       PATIENCE = 120,   /* limit of processor time for one check [seconds] */
+       CLOCK = 3600,     /* seconds on the clock for one check: a check that only waits uses no processor time */
        PROCESSOR = 3600, /* seconds of processor time for all checks */
        FILES = 256,      /* open files */
        POLL = 5000       /* microseconds between looks at the child */
 };
-/* PATIENCE, or less with ABLATE_CHECK_SECONDS (for tests). */
+/* PATIENCE, or the smaller number in ABLATE_CHECK_SECONDS (for tests). */
 static int patience(void)
 {
     double n = environment_real("ABLATE_CHECK_SECONDS", PATIENCE);
@@ -34,9 +34,9 @@ static const rlim_t MEMORY = 16ull << 30, FILE_SIZE = 64 << 20;
 typedef struct { /* shared by both processes; its pointers are to constants, which have the same address in both */
     check_report report;
     uint64_t done; /* the parent's random number, which the child copies here when it ends properly */
-    int code;      /* check_shut_in's result; < 0: -errno of a failed fork */
+    int code;      /* check_shut_in's result; < 0: the fork failed with errno -code */
     const char *check, *hook;
-    char stack[65536]; /* stack for on_crash, because a plugin may have overflowed its own */
+    char stack[65536]; /* stack for on_crash, because a plugin may have overflowed the usual stack */
 } shared;
 
 static struct {
@@ -69,7 +69,7 @@ static void on_crash(int signal_number)
 
 static void limit(int what, rlim_t most) { setrlimit(what, &(struct rlimit){most, most}); }
 
-/* In the child: sets signal handlers and limits. */
+/* In the child: sets signal handlers and resource limits. */
 static void prepare(void)
 {
     static const int deaths[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGPROF};
@@ -81,7 +81,7 @@ static void prepare(void)
     limit(RLIMIT_CORE, 0);
     if (own.room->no_sandbox) return;
     limit(RLIMIT_CPU, PROCESSOR);
-    limit(RLIMIT_FSIZE, FILE_SIZE); /* also files in memory */
+    limit(RLIMIT_FSIZE, FILE_SIZE); /* limits files in memory, too */
     limit(RLIMIT_NOFILE, FILES);
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* these sanitizers and CUDA map terabytes */
     if (!on_gpu()) limit(RLIMIT_AS, MEMORY);
@@ -137,7 +137,7 @@ static void describe(int status, bool waited, check_result *r)
                  WEXITSTATUS(status), r->name, in, hook);
 }
 
-/* Runs `work` in a child. Returns true if it ended properly; else its status, and waited: it was killed after CLOCK. */
+/* Runs `work` in a child. Returns true if the child ended properly. Else sets *status; *waited: killed after CLOCK. */
 static bool run_apart(void (*work)(void *self), void *self, int *status, bool *waited)
 {
     uint64_t number = 0;

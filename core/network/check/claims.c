@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The plugin's default settings with one parameter changed (key NULL: none). Returns NULL and e on failure. */
+/* The plugin's default settings with one parameter changed (key NULL: no change). Returns NULL and e on failure. */
 static void *settings_of(const plugin *p, const char *key, const char *value, arena *a, err *e)
 {
     settings set = {0};
@@ -115,8 +115,8 @@ static const struct {
     {AB_POS_VALUES, "AB_POS_VALUES", "call ab_weighted_sum, which adds them", {.iface.position.values = move_values}},
 };
 
-/* The attention's output rows with this position (NULL: none) and perturbed parameters; the caller frees. Returns NULL
- * and e on failure. */
+/* The attention's output rows with this position (NULL: no position) and perturbed parameters; the caller frees.
+ * Returns NULL and e on failure. */
 static double *rows_with(const plugin *p, const plugin *position, uint32_t role, size_t *n, err *e)
 {
     static const int32_t length[] = {6, 4};
@@ -159,7 +159,7 @@ void check_positions(const plugin *p, check_result *r)
         free(with);
         claimed++;
     }
-    if (e.text[0]) check_none(r, "%s", e.text); /* 'build' reports faults; other plugins run only inside a layer */
+    if (e.text[0]) check_none(r, "%s", e.text); /* check 'build' reports faults; only layers run other plugins */
     check_note(r, "%zu kinds of positions change its outputs", claimed);
     free(none);
 }
@@ -228,7 +228,7 @@ void check_parameters(const plugin *p, check_result *r)
     size_t n = 0;
     char text[32];
     err e = {0};
-    if (trace_with(p, NULL, NULL, &e)) check_none(r, "%s", e.text); /* 'build' reports this fault */
+    if (trace_with(p, NULL, NULL, &e)) check_none(r, "%s", e.text); /* the check 'build' reports this fault */
     if (e.text[0] && (p->desc.kind == AB_OPTIMIZER || p->desc.kind == AB_SCHEDULE)) check_fail(r, "%s", e.text);
     for (const ab_option *q = p->desc.params; q && q->name && r->outcome == CHECK_OK; q++, n++) {
         if (q->type == AB_INT || q->type == AB_REAL) {

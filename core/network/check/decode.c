@@ -21,7 +21,7 @@ static void two_targets_each(sentences *s, int32_t length)
     }
 }
 
-/* The sources as pairs. The caller frees .block. */
+/* Returns the sources as pairs. The caller frees .block. */
 static pairs sources(const sentences *s)
 {
     int64_t *at = xcalloc(SOURCES + 1 + SOURCES * MOST_TOKENS, sizeof *at);
@@ -34,7 +34,7 @@ static pairs sources(const sentences *s)
 }
 
 /* holder[r]: the hypothesis in row r. After odd steps the two hypotheses of every sentence swap rows; after every third
- * step only those of the second sentence. */
+ * step, only the two hypotheses of the second sentence swap rows. */
 static void change_places(int t, int32_t holder[HYPOTHESES], int32_t parents[HYPOTHESES])
 {
     for (int r = 0; r < HYPOTHESES; r++) parents[r] = r;
@@ -73,7 +73,7 @@ static void step_through(model *m, const sentences *s, const double *full, const
     bool bad = steps_start(&d, &p, which, SOURCES, BEAM, length, &e);
     steps_narrow(&d);
     for (int t = 0; t < length && !bad && r->outcome != CHECK_FAIL; t++) {
-        int beam = (int)d.beam; /* 1 in the first step, unless on a device */
+        int beam = (int)d.beam; /* steps_narrow makes this 1 in the first step, except on a device */
         for (int i = 0; i < HYPOTHESES; i++) tokens[i] = t ? s->tgt[holder[i]][t - 1] : VOCAB_BOS;
         const double *logits = steps_run(&d, tokens, &e);
         bad = !logits;

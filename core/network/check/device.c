@@ -23,7 +23,7 @@ const backend *check_the_devices_cpu(void)
     check_given.cpu.takes_tables = check_given.device->takes_tables,
     check_given.cpu.takes_weights = check_given.device->takes_weights;
     check_given.cpu.takes_maps = check_given.device->takes_maps;
-    for (int o = 0; o < OP_COUNT; o++) /* ROTATE, DELTA_SCAN ... are composed on both; LONG_CONV cannot be composed */
+    for (int o = 0; o < OP_COUNT; o++) /* composes what the device lacks; LONG_CONV cannot be composed */
         if (!check_given.device->kernels[o] && o != OP_LONG_CONV && o != OP_LONG_CONV_FILTER)
             check_given.cpu.kernels[o] = NULL;
     return &check_given.cpu;
@@ -31,7 +31,7 @@ const backend *check_the_devices_cpu(void)
 
 static void compare(const pairing *w, bool generic, check_result *r)
 {
-    /* which elements dropout drops depends on fusion */
+    /* Both sides fuse the same operations, because fusion decides which elements dropout drops. */
     model_kind here = {.compute = F32, .dropout = 0.2, .generic = generic}, there = here;
     pass_outcome a = {0}, b = {0};
     here.on = check_the_devices_cpu();

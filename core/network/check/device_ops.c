@@ -7,7 +7,7 @@
 
 enum { STATES = 64, BEAM = 2, CAPACITY = 8, STEPS = 3 };
 
-typedef struct { /* a tape on both sides; every value is kept */
+typedef struct { /* a tape, traced for the CPU and for the device; both keep every value */
     const pairing *w;
     const char *what;
     ab_ctx *cpu, *device;
@@ -48,8 +48,8 @@ static void give_inputs(const lockstep *l, int32_t i)
 }
 
 /* Compares node `out` of the call at `i` on both sides. Sums may cancel, so the error is relative to the largest result
- * or a tenth of the largest input. For bf16, which may be rounded up on one side and down on the other, it is divided
- * by 1000; by 2000 if attention's gradient multiplies twice with rounded numbers; by 4000 for the leaves of a score
+ * or a tenth of the largest input. The error in bf16, where one side may round up and the other down, is divided by
+ * 1000; by 2000 if attention's gradient multiplies twice with rounded numbers; by 4000 for the leaves of a score
  * program, which multiply once more (the device computes rowsum(dy y) from a y in bf16, so its scores' gradients do not
  * sum to exactly 0). */
 static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)

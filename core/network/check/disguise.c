@@ -57,7 +57,7 @@ static int other_gethostname(char *to, size_t n)
     return 0;
 }
 
-/* The path to open instead of `path`: one without a file, or in environment 2 an empty file. */
+/* The path to open instead of `path`: a path without a file, or in environment 2 an empty file. */
 static const char *other_path(const char *path)
 {
     return shown.environment == 0 ? path : shown.environment == 2 ? "/dev/null" : "/dev/null/none";

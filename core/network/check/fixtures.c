@@ -14,7 +14,7 @@ size_t check_memory_in_use(void)
 #if __GLIBC_PREREQ(2, 33)
     struct mallinfo2 m = mallinfo2();
     return m.uordblks + m.hblkhd;
-#else /* modulo 2^32: callers use differences only */
+#else /* bytes modulo 2^32: callers use only differences */
     struct mallinfo m = mallinfo();
     return (unsigned)m.uordblks + (unsigned)m.hblkhd;
 #endif
@@ -34,7 +34,7 @@ static void fill_places(pairing *w, const plugin *attention, const plugin *usual
     snprintf(w->name, sizeof w->name, "%s with %s", attention->desc.name, position->desc.name);
 }
 
-/* Pairs a plugin that is no attention or position with the usual others; a block also without a feed-forward. */
+/* Pairs a plugin that is no attention or position with the usual plugins, and a block with no feed-forward, too. */
 static size_t fill_parts(pairing w[2], const plugin *p, const plugin *usual, const plugin *position)
 {
     fill_places(&w[0], usual, usual, position);
@@ -146,7 +146,7 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
     const char *const pairs[][2] = {{"attention_encoder", w->attention[ROLE_ENCODER]},
                                     {"attention_decoder", w->attention[ROLE_DECODER]},
                                     {"attention_cross", w->attention[ROLE_CROSS]},
-                                    AB_MODEL_KINDS(KIND) /* the paths or names by kind */
+                                    AB_MODEL_KINDS(KIND) /* every other kind: its key, and the plugin's path or name */
                                     {"layers_encoder", layers ? layers : "1"},
                                     {"layers_decoder", layers ? layers : "2"},
                                     {"d_model", k->width ? arena_printf(&a, "%d", k->width) : "12"},
@@ -284,7 +284,7 @@ double pass_row(const pass *p, int64_t row)
     return backend_read(p->c->backend, &loss, at, dtype_size(v->type), &e) ? NAN : number_at(&loss, v->type, 0);
 }
 
-/* The losses that plugins add in training. */
+/* The sum of the losses that plugins add in training. */
 static double auxiliary(const pass *p)
 {
     const node *v = &p->c->v[tape_find(p->c, "auxiliary").id];

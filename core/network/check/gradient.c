@@ -9,10 +9,10 @@ enum { ELEMENTS = 3 }; /* elements checked per tensor, besides one random direct
 typedef struct {
     model *m;
     pass *forward; /* the pass that computes the loss */
-    uint64_t seed; /* seed of its dropout */
+    uint64_t seed; /* seed of the pass's dropout */
     const double *grad;
     err e;
-    int tried, jumped; /* elements tried; jumped: those that disagree, if the plugin may jump */
+    int tried, jumped; /* tried: elements checked; jumped: how many of these disagree, if the plugin may jump */
 } probe;
 
 /* The loss with parameter p moved by `by`: along element j, or (j < 0) along a unit vector of random signs. */

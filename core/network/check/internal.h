@@ -13,9 +13,9 @@ void check_result_set(check_result *r, check_outcome outcome, const char *fmt, .
 #define check_fail(r, ...) check_result_set(r, CHECK_FAIL, __VA_ARGS__)
 #define check_none(r, ...) check_result_set(r, CHECK_NONE, __VA_ARGS__)
 #define check_note(r, ...) check_result_set(r, CHECK_OK, __VA_ARGS__)
-/* Keeps the largest figure; true if it exceeds the bound (or is NaN). */
+/* Keeps the largest figure. Returns true if `figure` exceeds the bound or is NaN. */
 bool check_beyond(check_result *r, double figure);
-/* The larger of both; NaN if either is NaN, unlike fmax. */
+/* The larger of a and b; NaN if either is NaN, unlike fmax. */
 double check_larger(double a, double b);
 
 size_t check_memory_in_use(void); /* bytes currently allocated */
@@ -23,52 +23,53 @@ size_t check_memory_in_use(void); /* bytes currently allocated */
 /* ---- settings (settings.c) ---- */
 
 void check_add_settings(settings *s, arena *a);  /* adds the settings of -s and of check_try */
-int check_settings_fit(const plugin *p, err *e); /* -1 if a setting of -s names no parameter of this plugin */
-void check_try(const plugin *p, const char *name, const char *value); /* for later checks; name NULL: none */
-void check_begins(const char *name, size_t n_done);                   /* the name for a crash report (child.c) */
+int check_settings_fit(const plugin *p, err *e); /* -1 and e if a setting of -s names no parameter of p */
+/* Sets p's parameter `name` to value in later checks; name NULL: later checks set no parameter. */
+void check_try(const plugin *p, const char *name, const char *value);
+void check_begins(const char *name, size_t n_done); /* names the check for a crash report */
 
-const plugin *check_find(const char *name, err *e); /* "attention/dot", "dot", a path */
-/* Is r the complete list of results of check_plugin for this kind? Unless `all`, its first n. */
+const plugin *check_find(const char *name, err *e); /* name: "attention/dot", "dot" or a path */
+/* Is r the complete list of results of check_plugin for this kind? all false: is r the first n results of that list? */
 bool check_is_whole(ab_kind kind, const check_result *r, size_t n, bool all);
-/* Forks check_process's second process before a sandbox forbids forks. It calls `shut` first. */
+/* Forks check_process's second process before a sandbox forbids forks. The second process first calls `shut`. */
 void check_second_start(int (*shut)(err *e));
 
 /* ---- a plugin among others ---- */
 
-/* Kinds traced into a model: all that own a hook, except optimizers. */
+/* Kinds that are traced into a model: all kinds that own a hook, except optimizers. */
 #define KIND_BIT_(NAME, owner, doc) | 1u << AB_##owner
 enum { CHECK_TRACED = (0 AB_HOOKS(KIND_BIT_)) & ~(1u << AB_NO_KIND | 1u << AB_OPTIMIZER) };
 #undef KIND_BIT_
 
-typedef struct { /* the plugins of a model: paths or names; NULL: the default */
+typedef struct { /* the plugins of a model, as paths or names; NULL: the default plugin */
     const char *attention[ROLES];
 #define PAIRING_KIND(NAME, name, ...) const char *name;
     AB_MODEL_KINDS(PAIRING_KIND)
 #undef PAIRING_KIND
-    const char *key, *value; /* one more setting; key NULL: none */
+    const char *key, *value; /* one more setting; key NULL: no more */
     uint32_t claims;         /* claims of the checked plugin */
-    char name[96];           /* "dot with alibi": for messages */
+    char name[96];           /* for messages, such as "dot with alibi" */
 } pairing;
-/* Pairs an attention with every loaded position that it supports (scaled_dot takes the roles that it lacks), a position
- * with scaled_dot, another kind with scaled_dot and sinusoid. Sets r if there is no partner. The caller frees the
- * array, also after 0. */
+/* Pairs an attention with every loaded position that it supports (scaled_dot fills the roles that the attention lacks),
+ * a position with scaled_dot, another kind with scaled_dot and sinusoid. Sets r if there is no partner. The caller
+ * frees the array, also after 0. */
 size_t check_pairings(const plugin *p, pairing **out, check_result *r);
-bool check_first_pairing(const plugin *p, pairing *one, check_result *r); /* false and r: there is none */
+bool check_first_pairing(const plugin *p, pairing *one, check_result *r); /* without a partner: false and r */
 typedef void pairing_check(const pairing *w, check_result *r);
-void check_each_pairing(const plugin *p, check_result *r, pairing_check *f); /* up to the first failure */
+void check_each_pairing(const plugin *p, check_result *r, pairing_check *f); /* stops at the first failure */
 
 enum { CHECK_VOCAB = 13 };
 typedef struct {
     dtype compute;
-    double dropout;    /* all three dropout settings */
+    double dropout;    /* value of all three dropout settings */
     bool generic;      /* attention is never fused */
     bool square;       /* d_k = d_v, so that keys and values are interchangeable */
-    int layers, heads; /* 0: 1 in the encoder and 2 in the decoder; 3 */
-    int width;         /* d_model; 0: 12 */
-    double spread;     /* factor on the learned values; 0: 1 */
-    const backend *on; /* NULL: the CPU */
+    int layers, heads; /* layers 0: 1 in the encoder and 2 in the decoder; heads 0: 3 */
+    int width;         /* d_model; 0 means 12 */
+    double spread;     /* factor on the learned values; 0 means 1 */
+    const backend *on; /* backend; NULL: the CPU */
 } model_kind;
-/* Opens a small model. Its values are exact in fp32, so models of every type have equal ones. */
+/* Opens a small model. Its values are exact in fp32, so models of every number type have equal values. */
 int check_model_open(model *m, const pairing *w, const model_kind *k, err *e);
 /* A pseudo-random number in [-1, 1), and a token, determined by `place` and i. */
 double check_hashed(uint64_t place, uint64_t i);
@@ -76,9 +77,9 @@ int32_t check_token(uint64_t place, uint64_t i);
 
 typedef struct {       /* loss and gradient of one pass over the four sentences */
     double loss, size; /* size: norm of the gradient */
-    double *grad;      /* [n], in the order of names; the caller frees */
+    double *grad;      /* [n], in the order of parameters' names; the caller frees */
     size_t n, n_rows;
-    const double *row; /* [n_rows]: losses, in the block of grad */
+    const double *row; /* [n_rows]: losses; part of grad's memory */
     bool fused;        /* the tape has fused attention or DELTA_SCAN */
 } pass_outcome;
 bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
@@ -94,7 +95,7 @@ typedef struct {
     int32_t src_n[MOST_SENTENCES], tgt_n[MOST_SENTENCES]; /* EOS counted */
     int32_t src[MOST_SENTENCES][MOST_TOKENS], tgt[MOST_SENTENCES][MOST_TOKENS];
 } sentences;
-void check_sentences(sentences *s); /* four of different lengths */
+void check_sentences(sentences *s); /* makes four sentences of different lengths */
 bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
 void check_change_from(sentences *s, int32_t first); /* replaces target tokens from index `first` on */
 void check_one(const sentences *from, int64_t i, sentences *to);
@@ -115,16 +116,16 @@ typedef struct {
 int pass_open(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time, err *e);
 int pass_trace(pass *p, model *m, const sentences *s, bool training, int64_t more_rows, int64_t more_time, err *e);
 int pass_plan(pass *p, err *e);
-void pass_fill(pass *p, const sentences *s); /* for the next run; sentences must have the same lengths */
+void pass_fill(pass *p, const sentences *s); /* sets the next run's inputs; sentences must keep their lengths */
 void pass_close(pass *p);
 int pass_run(pass *p, uint64_t seed, err *e);
-double pass_loss(const pass *p);             /* sum of the smoothed losses and, in training, of the plugins' losses */
+double pass_loss(const pass *p);             /* sum of the smoothed losses, and in training of the plugins' losses */
 double pass_row(const pass *p, int64_t row); /* smoothed loss of one target row */
 
 /* Checks a schedule's rates over several run lengths: finite, >= 0 and not all 0. Returns 0, or -1 and e. */
 int check_some_rates(const plugin *p, const void *cfg, err *e);
 
-/* Hashes the operation, inputs and attributes of each of the first n nodes. */
+/* Hashes each of the first n nodes: the node's operation, inputs and attributes. */
 void check_hash_tape(const ab_ctx *c, uint64_t *out, int32_t n);
 /* Traces an optimizer's update with these settings. Returns 0, or -1 and e. */
 int check_trace_update(const plugin *p, const void *cfg, err *e);
@@ -133,7 +134,7 @@ int check_trace_update(const plugin *p, const void *cfg, err *e);
 
 /* Shows the plugin the disguise of check_disguise_as from now on. Returns the number of replaced functions. */
 size_t check_disguise(const plugin *p);
-/* Sets the disguise: shifts the date by `seconds`; variables: 0 the real ones, 1 none, 2 all "1", 3 all "no". */
+/* Sets the disguise: shifts the date by `seconds`; variables: 0: the real ones; 1: none; 2: all "1"; 3: all "no". */
 void check_disguise_as(int64_t seconds, int variables);
 
 /* ---- the checks ---- */
@@ -144,13 +145,13 @@ typedef struct {
     int32_t most_tokens;
     settings given; /* the settings of -s; never freed */
     arena memory;
-    setting tried; /* the value being tried; key NULL: none */
+    setting tried; /* setting that is being tried; key NULL: no setting */
     const backend *device;
     backend composing; /* the device without fused embedding, so that it has the CPU's tapes */
-    backend cpu;       /* the CPU without what the device lacks */
+    backend cpu;       /* the CPU without the fused operations that the device lacks */
 } check_setup;
 extern check_setup check_given;         /* settings.c */
-bool check_has_device(check_result *r); /* false: r says why the check does not apply */
+bool check_has_device(check_result *r); /* if false, r says why the check does not apply */
 const backend *
 check_the_composing_device(void);           /* the device with layers composed of other operations, as on the CPU */
 const backend *check_the_devices_cpu(void); /* the CPU with the device's fusions, so that both have equal tapes */
@@ -160,7 +161,7 @@ check_run check_parameters, check_calls, check_kernels, check_process, check_op_
     check_relative, check_fused, check_choices, check_long, check_long_decode, check_device_ops, check_device;
 pairing_check check_build, check_sublayers, check_same_seed, check_gradient, check_dropout, check_future, check_padding,
     check_batch, check_decode, check_fp32, check_bf16;
-/* Runs a check on sentences of `tokens` tokens with one pairing; max_len grows to hold them. */
+/* Runs a check with one pairing, on sentences of `tokens` tokens; max_len is raised if necessary. */
 void check_one_partner(const plugin *p, pairing_check *each, int tokens, check_result *r);
 check_run check_elementwise, check_tiles, check_apart, check_zero, check_minimises, check_resumes, check_updates,
     check_device_update;

@@ -16,7 +16,7 @@ bool check_known(const char *folder, const char *hash, str *message)
     bool found = false;
     str_clear(message);
     if (file_exists(path)) file_lines(path, &text, &lines, &n, &none);
-    for (size_t i = 0; i < n; i++) { /* lines "HASH VERSION message"; the last one counts */
+    for (size_t i = 0; i < n; i++) { /* lines "HASH VERSION message"; a hash's last line counts */
         char *version = strchr(lines[i], '\t'), *rest = version ? strchr(version + 1, '\t') : NULL;
         if (!rest) continue;
         *version++ = *rest++ = 0;

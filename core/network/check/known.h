@@ -6,6 +6,6 @@
 
 /* Is this plugin in FOLDER/checked.tsv? message: that of the first failed check; empty: all passed. */
 bool check_known(const char *folder, const char *hash, str *message);
-/* Checks p, unless it was checked before or is a shipped plugin. */
+/* Checks p, unless p was checked before or is a shipped plugin. */
 void check_once(const plugin *p, const char *folder, bool talk);
 #endif

@@ -1,5 +1,5 @@
-/* ops.c - checks a plugin's own operations (ops.h): kernel against reference, also on larger numbers; writes outside
- * its output; equal bits at every call; grad against finite differences of the reference. */
+/* ops.c - checks a plugin's own operations (ops.h): compares the kernel with the reference, also on larger numbers;
+ * finds writes outside the output; checks that calls give equal bits; compares grad with finite differences. */
 #include "network/check/ops.h"
 #include "base/vmath.h"
 #include <math.h>
@@ -11,7 +11,7 @@ enum { ZONE = 1 << 14, CALLS = 4000, DAY = 86400 };
 /* ---- memory with guard zones ---- */
 
 typedef struct {
-    unsigned char *block, *data, *before; /* before: a copy of an input's data */
+    unsigned char *block, *data, *before; /* before: a copy of an input's data, made before the call */
     size_t bytes;
 } zoned;
 
@@ -28,7 +28,7 @@ static void zoned_free(zoned *z)
     free(z->block);
     free(z->before);
 }
-/* The first overwritten byte of the guard zones: > 0 counted from the data's end, < 0 from its beginning; 0: none. */
+/* The first overwritten guard byte: > 0 counted from the data's end, < 0 from its beginning; 0: no such byte. */
 static int64_t trespass(const zoned *z, int zone)
 {
     const unsigned char *end = z->block + z->bytes + 2 * ZONE + 64;
@@ -46,7 +46,7 @@ static void store_number(void *v, dtype type, size_t i, double x)
     if (type == BF16) ((bf16 *)v)[i] = to_bf16((float)x);
 }
 
-/* Element i of input k: as recorded (size 0), or a pseudo-random number in [-size, size). */
+/* Element i of input k: the recorded one if size is 0, else a pseudo-random number in [-size, size). */
 static double input_at(const sample *s, int k, double size, size_t i)
 {
     return size > 0 ? size * check_hashed(501 + (uint64_t)k, i) : ((const double *)s->data[k])[i];
@@ -74,8 +74,8 @@ static bool has_params(const ab_ctx *c)
     return false;
 }
 
-/* Traces the reference, or with `call` the operation with its kernel. types: the inputs' types; NULL: all have `type`.
- * Inputs of ids are I32. */
+/* Traces the reference, or if `call` is true, the operation with its kernel. types: the inputs' types; NULL: all have
+ * `type`. Inputs of ids are I32. */
 static int trace_op(op_tape *t, const sample *s, dtype type, const dtype *types, bool call, err *e)
 {
     t->none = (params){0};
@@ -116,7 +116,7 @@ static void close_op(op_tape *t)
 
 /* ---- kernel against reference ---- */
 
-enum { INPUT_ZONE = 0xff /* NaN, in every type */, OUTPUT_ZONE = 0xa5 };
+enum { INPUT_ZONE = 0xff /* a number made of this byte is NaN in every type */, OUTPUT_ZONE = 0xa5 };
 
 typedef struct {
     zoned in[4], out;
@@ -171,7 +171,7 @@ static bool keeps_to_output(const sample *s, const kernel_call *k, check_result 
     return r->outcome != CHECK_FAIL;
 }
 
-/* Compares one kernel call with the reference on equal numbers; `size` as for input_at. False: the kernel declined. */
+/* Compares one kernel call with the reference on equal numbers; `size`: as for input_at. False: the kernel declined. */
 static bool compare_kernel(const sample *s, dtype type, const dtype *types, double size, double allowed,
                            check_result *r)
 {

@@ -7,10 +7,10 @@ enum { MOST_SAMPLES = 12 };
 
 typedef struct { /* one recorded call of an operation */
     ab_op op;
-    const ab_op *is; /* the plugin's own description */
+    const ab_op *is; /* the operation as the plugin describes it */
     void *attr;
     int64_t dim[4][4];
-    dtype type[4], mixed[5]; /* F64 or I32; types in a bf16 run, of the inputs and the output */
+    dtype type[4], mixed[5]; /* type: of each input, F64 or I32; mixed: of inputs and output in a bf16 run */
     void *data[4];
 } sample;
 

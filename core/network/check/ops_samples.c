@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OF_ONE = 6 }; /* most samples of one operation */
+enum { OF_ONE = 6 }; /* largest number of samples of one operation */
 
 /* ---- finding uses ---- */
 
@@ -39,7 +39,7 @@ static void take(samples *all, const ab_ctx *c, const op_use *k)
 {
     sample *s = &all->at[all->n++];
     *s = (sample){.op = *k->op, .is = k->op};
-    if (!s->op.cpu) s->op.cpu = declines; /* then the reference runs, and `grad` differentiates */
+    if (!s->op.cpu) s->op.cpu = declines; /* if the kernel declines, the reference runs, and `grad` differentiates */
     if (k->attr) s->attr = memcpy(arena_alloc(&all->memory, k->attr_size), k->attr, k->attr_size);
     for (int i = 0; i < s->op.n_in; i++) {
         const node *v = &c->v[k->in[i].id];
@@ -52,7 +52,7 @@ static void take(samples *all, const ab_ctx *c, const op_use *k)
     s->mixed[4] = c->v[k->y.id].type;
 }
 
-/* Finds the types that this call has in a bf16 run. */
+/* Finds the types that this call's inputs and output have in a bf16 run. */
 static void sample_types(sample *s, const pairing *w, const sentences *text, int place)
 {
     model m;
@@ -82,7 +82,7 @@ static int run_without_kernels(pass *p, err *e)
     return pass_plan(p, e) ? -1 : pass_run(p, 1, e);
 }
 
-/* Adds the calls of one model. Returns false if it cannot be built or run, which 'build' reports. */
+/* Adds the calls of one model. Returns false if the model cannot be built or run; the check 'build' reports this. */
 static bool sample_from(samples *all, const pairing *w, const sentences *text)
 {
     model m;
@@ -107,7 +107,7 @@ static bool sample_from(samples *all, const pairing *w, const sentences *text)
     return !bad;
 }
 
-/* Samples three batches: small with every partner; one token and long with the first only. */
+/* Samples three sizes: small with every partner; one token and long sentences with the first partner only. */
 bool check_find_samples(const plugin *p, samples *all, check_result *r)
 {
     bool good = true;
@@ -121,7 +121,7 @@ bool check_find_samples(const plugin *p, samples *all, check_result *r)
             if (size == 1) s->n = 1, s->src_n[0] = s->tgt_n[0] = 1;
             if (size > 1) s->n = 1, s->src_n[0] = 31, s->tgt_n[0] = size == 2 ? 129 : 400;
             good = sample_from(all, &partners[i], s);
-            if (!size && !all->n && i + 1 == n) size = 3; /* no operations of its own: skip the other sizes */
+            if (!size && !all->n && i + 1 == n) size = 3; /* no own operation was called: skip the other sizes */
         }
     free(s);
     free(partners);

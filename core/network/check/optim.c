@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY = 2 * 4096 + 48 }; /* not a multiple of the tile, but of PARAM_ALIGN */
+enum { MANY = 2 * 4096 + 48 }; /* a multiple of PARAM_ALIGN, but not of the tile */
 
 /* ---- tiles ---- */
 
@@ -21,12 +21,12 @@ static void *find_sum(void *self, const char *name, size_t bytes)
     return (double *)optim_sums(((optim_bench *)self)->o) + (name[strlen("measured")] - '0');
 }
 
-/* Traces the update. Assigned values are kept under names of their own, so a run overwrites nothing. */
+/* Traces the update. Assigned values are kept under other names, so a run overwrites nothing. */
 static int whole_open(whole *t, optim_bench *b, err *e)
 {
     const ab_optimizer_plugin *rule = &b->m.optimizer->iface.optimizer;
     ab_ctx *c = t->c = tape_new(&b->m.params, &cpu_backend, F64, false);
-    int64_t n = (int64_t)b->n; /* an elementwise rule has one vector */
+    int64_t n = (int64_t)b->n; /* an elementwise rule has a single vector */
     t->p = t_input(c, "p", F64, PHASE_STEP, 1, 1, 1, n);
     t->g = t_input(c, "g", F64, PHASE_STEP, 1, 1, 1, n);
     for (uint32_t i = 0; i < rule->n_slots; i++)
@@ -59,7 +59,7 @@ static void store(ab_ctx *c, ab_t x, const double *v)
     if (n->data) memcpy(n->data, v, (size_t)node_count(n) * sizeof *v);
 }
 
-/* One update of p and slots on the whole tape, with the sums over all parameters of the last update in tiles. */
+/* One update of p and slots on the whole tape. The sums over all parameters come from the last update in tiles. */
 static int whole_step(whole *t, double *p, const double *g, double *const *slot, uint32_t n_slots, double lr,
                       double step, err *e)
 {
@@ -127,7 +127,7 @@ void check_elementwise(const plugin *p, check_result *r)
     optim_bench b;
     err e = {0};
     if (!optim_bench_open(&b, p, MANY, F64, NULL, &e)) {
-        /* elements with equal values and gradients, between others that differ, must stay equal */
+        /* elements with equal values and gradients, placed between different ones, must stay equal */
         for (size_t i = 0; i < MANY; i += 97) optim_values(&b)[i] = 0.25;
         for (int64_t step = 1; step <= OPTIM_STEPS && !e.text[0]; step++) {
             optim_some_gradient(optim_gradient(&b), MANY, step);
@@ -148,7 +148,7 @@ void check_elementwise(const plugin *p, check_result *r)
 
 /* ---- each parameter alone ---- */
 
-/* OPTIM_STEPS, or enough steps for two refreshes, but at most MOST. */
+/* Returns the number of steps: OPTIM_STEPS, or enough for two refreshes, but at most MOST. */
 static int64_t last_step(const optim_bench *b)
 {
     enum { MOST = 200 };
@@ -157,7 +157,7 @@ static int64_t last_step(const optim_bench *b)
     return n < OPTIM_STEPS ? OPTIM_STEPS : n < MOST ? n : MOST;
 }
 
-/* Checks that a parameter alone in a model gets the same values as among others. */
+/* Checks that a parameter gets the same values alone in a model as together with others. */
 static void compare_alone(const optim_bench *all, const plugin *p, size_t k, const double *first, check_result *r)
 {
     const param *q = &all->m.params.p[k];
@@ -214,7 +214,7 @@ void check_apart(const plugin *p, check_result *r)
 
 /* ---- values and gradients of 0 ---- */
 
-/* Values and gradients of 0 must stay finite in fp32: biases begin at 0, and words that no batch contains have them. */
+/* Values and gradients of 0 must stay finite in fp32: biases begin at 0, and unused words have gradients of 0. */
 void check_zero(const plugin *p, check_result *r)
 {
     optim_bench b;

@@ -5,9 +5,9 @@
 #include "network/train/optim.h"
 
 enum { OPTIM_FEW = 64, OPTIM_STEPS = 3, OPTIM_SHAPES = 8 };
-extern const param optim_shapes[OPTIM_SHAPES]; /* shapes for rules that read shapes */
+extern const param optim_shapes[OPTIM_SHAPES]; /* parameters for rules that depend on shapes */
 
-typedef struct { /* a model without layers, only parameters */
+typedef struct { /* a model that has only parameters, no layers */
     model m;
     optimizer *o;
     void *grad; /* [n] */
@@ -25,7 +25,7 @@ static inline double *optim_values(const optim_bench *b) { return b->m.params.va
 static inline double *optim_gradient(const optim_bench *b) { return b->grad; }
 /* Does element i belong to a parameter, not to a gap between two? */
 bool optim_learned(const optim_bench *b, size_t i);
-void optim_some_gradient(double *g, size_t n, int64_t step); /* depends on `step` only */
+void optim_some_gradient(double *g, size_t n, int64_t step); /* g depends only on `step` */
 /* Runs updates first .. last with the gradients of optim_some_gradient. */
 void optim_steps(optim_bench *b, int64_t first, int64_t last, err *e);
 #endif

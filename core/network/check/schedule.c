@@ -6,7 +6,7 @@
 static const ab_run_plan plans[] = {
     {.lr = 1, .lr_min = 0, .warmup = 40, .steps = 1000, .d_model = 512},
     {.lr = 3e-4, .lr_min = 3e-5, .warmup = 0, .steps = 77, .d_model = 16},
-    {.lr = 0.5, .lr_min = 0, .warmup = 400, .steps = 100, .d_model = 64}, /* ends within the warmup */
+    {.lr = 0.5, .lr_min = 0, .warmup = 400, .steps = 100, .d_model = 64}, /* the run ends within its warmup */
     {.lr = 0.1, .lr_min = 0.1, .warmup = 1, .steps = 1, .d_model = 8},
 };
 
@@ -42,7 +42,7 @@ void check_rate(const plugin *p, check_result *r)
 void check_stateless(const plugin *p, check_result *r)
 {
     arena a = {0};
-    err none = {0}; /* the check 'rate' reports it */
+    err none = {0}; /* the check 'rate' reports this error */
     void *cfg = model_bind_plugin(&a, &(settings){0}, p, &none);
     for (size_t i = 0; cfg && i < LENGTH(plans) && r->outcome != CHECK_FAIL; i++) {
         const ab_run_plan *plan = &plans[i];

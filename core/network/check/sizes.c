@@ -8,10 +8,10 @@
 
 typedef struct {
     int layers, heads;
-    int32_t n, longest; /* sentences; longest: tokens of the longest */
+    int32_t n, longest; /* n: number of sentences; longest: tokens of the longest one */
     double spread;      /* scale of the learned values */
     dtype compute;
-    bool source; /* sources have up to `longest` tokens; false: 5 */
+    bool source; /* sources have up to `longest` tokens; false: up to 5 */
 } size_case;
 
 static const size_case sizes[] = {
@@ -85,7 +85,7 @@ static void compare_past(probe *q, const pass *p, const double *before, const do
     char message[160];
     for (int64_t i = 0; i < q->s->n; i++)
         for (int32_t row = p->p.off[i], t = 0; row < p->p.off[i + 1] && t < first; row++, t++)
-            if (before[row] != after[row] && !isnan(before[row])) { /* 'fp32' and 'long' report NaN */
+            if (before[row] != after[row] && !isnan(before[row])) { /* the checks 'fp32' and 'long' report NaN */
                 q->r->measured = fabs(before[row] - after[row]);
                 check_fail(q->r,
                            "%s (%s): changing target tokens from number %d on changes the loss of token %d by %.2g: it "

@@ -249,7 +249,7 @@ static void score_split(const opened *o, ab_split split, check_result *r)
                    bad[0].value, good[0].value);
     for (int k = 0; k < n_bad; k++) check_stats(&bad[k], n, r);
     int64_t moved = 0, empty = 0;
-    for (int64_t i = 0; i < n; i++) { /* each sentence gets the reference of the next one */
+    for (int64_t i = 0; i < n; i++) { /* each sentence is given the next sentence's reference */
         nonsense[i] = right[(i + 1) % n];
         moved += !same(right[i], nonsense[i]), empty += !*right[i];
     }

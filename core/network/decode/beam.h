@@ -14,53 +14,53 @@
 
 /* Restricts the next token (for a task's constraints). States are immutable: `advance` returns a new one. Every state
  * is passed to `release` once. Several threads may call `allowed` at the same time, on different states; only one
- * thread calls the others. */
+ * thread calls the other functions. */
 typedef struct {
     void *self;
     void *(*start)(void *self, int64_t sentence); /* state before the first token; sentence: its index in `sources` */
     void *(*advance)(void *self, void *state, int32_t token);      /* state after one more token, never EOS */
-    void (*allowed)(void *self, const void *state, uint8_t *mask); /* fills mask [V]: 1 allowed (EOS too), 0 not */
+    void (*allowed)(void *self, const void *state, uint8_t *mask); /* fills mask [V]: 1: allowed (EOS too); 0: not */
     void (*release)(void *self, void *state);
 } decode_mask;
 
 enum { MOST_OTHERS = 31, MOST_BLOCK = 17 };
 typedef struct {
     int64_t beam_size;        /* live hypotheses per sentence; 1: greedy, the most likely token at each step */
-    double length_penalty;    /* length penalty, >= 0; 0: none */
+    double length_penalty;    /* length penalty, >= 0; 0: no penalty */
     int64_t max_extra_tokens; /* maximum output length minus source length, both without EOS */
     int64_t batch;            /* most sentences decoded together (fewer if memory is short); results do not depend on
                                * it. 0: 64 on the CPU, 512 on a device */
     int64_t nbest;            /* hypotheses returned per sentence, 1 .. beam */
     bool unscored;            /* skips score and log_prob, which stay 0; needs beam_size 1 */
-    model *const *others;     /* [n_others] models decoded as an ensemble with this one: mean of probabilities (CPU) */
+    model *const *others;     /* [n_others] models of an ensemble with this one: mean of probabilities (CPU only) */
     int64_t n_others;
     /* > 1: greedy decoding in blocks of this many tokens (blocks.c), with equal outputs; needs beam_size 1, no others,
      * no mask, the CPU, and a head that also proposes the block - 1 tokens after the next one */
     int64_t block;
-    const decode_mask *mask;                                   /* NULL: every token is allowed. Borrowed */
-    void (*progress)(void *self, int64_t done, int64_t total); /* sentences; may be NULL */
+    const decode_mask *mask;                                   /* NULL: every token is allowed; borrowed */
+    void (*progress)(void *self, int64_t done, int64_t total); /* done, total: sentences; may be NULL */
     void *progress_self;
 } beam_options;
 
 typedef struct {
     int32_t *ids; /* [n], without EOS; owned by the hypothesis. NULL if fewer hypotheses were found */
     int64_t n;
-    double score, log_prob; /* with and without the length penalty; natural logarithms */
+    double score, log_prob; /* score: with length penalty; log_prob: without; both are natural logarithms */
     bool complete;          /* ended by EOS; false: cut at the maximum length, and score is that of the n tokens */
 } hypothesis;
 
 typedef struct {
     double seconds; /* total time */
     double encode_seconds, step_seconds,
-        select_seconds;        /* in the encoder, decoder steps, choosing tokens; summed over streams */
+        select_seconds;        /* seconds in the encoder, in decoder steps, in choosing tokens; summed over streams */
     int64_t sentences, tokens; /* tokens of the best hypotheses, EOS counted */
-    int64_t steps, rows;       /* decoder steps, and hypotheses computed in them */
-    int64_t traces;            /* step tapes made */
-    int64_t blocks, accepted;  /* blockwise decoding: blocks computed, and tokens accepted from them, EOS counted */
+    int64_t steps, rows;       /* decoder steps, and hypotheses computed in these steps */
+    int64_t traces;            /* number of step tapes traced */
+    int64_t blocks, accepted;  /* blockwise decoding: blocks computed; tokens accepted from these blocks, EOS counted */
 } beam_stats;
 
 void beam_stats_add(beam_stats *to, const beam_stats *more);
-beam_options beam_options_of(const config *c);     /* the run's keys; nbest 1 */
+beam_options beam_options_of(const config *c);     /* options from the run's keys, with nbest 1 */
 int64_t beam_batch(const model *m, int64_t batch); /* beam_options.batch, with 0 replaced by the default */
 
 /* out [sources->n][nbest]: hypotheses in the order of `sources`; a source's complete ones first, then by score; free
@@ -74,7 +74,7 @@ void hypotheses_free(hypothesis *h, int64_t n);
 int decode_lines(model *m, const vocab *src, const vocab *tgt, const char *const *lines, int64_t n,
                  const beam_options *o, char ***out, double *scores, beam_stats *stats, err *e);
 void decoded_free(char **text, int64_t n);
-/* Refuses a line if it, or its longest possible output, has more tokens than the model's positions support. Returns
+/* Refuses a line if the line or its longest possible output has more tokens than the model's positions support. Returns
  * 0 (also for a line that cannot be encoded), or -1 and e. */
 int decode_check_reach(const model *m, const vocab *src, const char *line, const beam_options *o, err *e);
 #endif

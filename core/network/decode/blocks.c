@@ -9,23 +9,23 @@
 #include <string.h>
 
 typedef struct {
-    int64_t index, limit; /* limit: most tokens, without EOS */
-    int32_t *ids;         /* [limit + 1], of which n are set */
+    int64_t index, limit; /* limit: most tokens of the output, without EOS */
+    int32_t *ids;         /* [limit + 1]; the first n are set */
     int64_t n;
     int64_t accepted; /* tokens of the last block, EOS counted */
     double log_prob;
-    bool over, complete, bad; /* bad: a logit is not a number */
+    bool over, complete, bad; /* bad: a logit was not a number */
 } line;
 
 typedef struct {
     search *s;
     line *at;                /* [n] */
-    int64_t n, k, capacity;  /* k: rows of a sentence */
+    int64_t n, k, capacity;  /* k: number of rows per sentence */
     int32_t *tokens, *times; /* [n k] inputs of the next step */
 } blocks;
 
-/* Sets time and ancestors of sentence b's rows, for a block that begins at its n-th token. Earlier accepted tokens are
- * rows 0, 1, ... of their blocks. */
+/* Sets time and ancestors of sentence b's rows, for a block that begins at the sentence's n-th token. Tokens accepted
+ * earlier are rows 0, 1, ... of their blocks. */
 static void place_rows(blocks *x, int64_t b)
 {
     const line *l = &x->at[b];

@@ -139,7 +139,7 @@ int task_decode(model *m, const task_rules *r, const pairs *p, const char *const
         free(out[i]);
         out[i] = NULL;
     }
-    sums.sentences = p->n; /* `sums` counts the refused lines twice */
+    sums.sentences = p->n; /* the second search has counted the refused lines again */
     if (stats) *stats = sums;
     if (routes) *routes = ways;
     free(refused);

@@ -25,7 +25,7 @@ static void place_bits(uint32_t *to, const uint8_t *from, int64_t v)
     }
 }
 
-/* Writes a row of mask bits for each live hypothesis; returns the number of rows. */
+/* Writes a row of mask bits for each live hypothesis; returns how many rows it wrote. */
 static int64_t place_masks(search *s)
 {
     const decode_mask *mask = s->o->mask;

@@ -16,7 +16,7 @@ static int likelier_first(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Samples a token by inverting the cumulative distribution of tokens sorted by probability. `all` is scratch for v
+/* Samples a token by inverting the cumulative distribution of tokens sorted by probability. all: working memory for v
  * candidates. Returns -1 if a logit is not a number. */
 static int32_t draw(const void *logits, dtype type, int64_t v, const sample_options *o, candidate *all, rng *r)
 {

@@ -7,12 +7,12 @@
 typedef struct {
     int64_t tokens;        /* most tokens to sample */
     double temperature;    /* divides the logits; 0: always the most likely token */
-    int64_t top_k;         /* sample from the k most likely tokens; 0: from all */
+    int64_t top_k;         /* samples from the k most likely tokens; 0: from all tokens */
     uint64_t seed, stream; /* the text is a function of these two */
     /* tokens per window if the model was trained on windows of a text, in which VOCAB_EOS ends a line; 0: trained on
      * lines that end with VOCAB_EOS */
     int64_t window;
-    bool endless;                                          /* trained without VOCAB_EOS, so never sample it */
+    bool endless;                                          /* trained without VOCAB_EOS: never sample VOCAB_EOS */
     bool one_line;                                         /* stop at VOCAB_EOS even with a window */
     int (*ended)(void *self, const id_list *text, err *e); /* if not NULL: called after each VOCAB_EOS */
     void *self;

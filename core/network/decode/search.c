@@ -70,7 +70,7 @@ static bool can_win(const search *s, const sentence *x, int64_t t)
 }
 
 /* Finds the sentence's next most likely continuation: merges its rows' sorted choices, unless a device has done so.
- * Returns false if none is left. */
+ * Returns false if no continuation is left. */
 static bool next_choice(search *s, const sentence *x, int64_t first_row, continuation *out)
 {
     if (s->found) {
@@ -143,7 +143,7 @@ static int64_t row_in_use(const search *s, int64_t i)
     return s->at[b]->over || h >= s->at[b]->n_live ? -1 : b * s->o->beam_size + h;
 }
 
-/* Column readers take logits while they are computed: choose_among for one model, weigh for an ensemble. */
+/* These column readers take logits while a step computes them: choose_among for one model, weigh for an ensemble. */
 static void choose_among(void *self, const float *block, int64_t row, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
 {
     search *s = self;
@@ -236,8 +236,8 @@ static int64_t still_live(const search *s)
     return n;
 }
 
-/* From this many steps wasted on finished sentences on, a smaller batch pays, although it needs a new tape and copies
- * of the other sentences' keys and values (in models of a few million parameters). */
+/* A smaller batch pays after this many steps wasted on finished sentences, although it needs a new tape and copies of
+ * the other sentences' keys and values (in models of a few million parameters). */
 static int64_t worth_shrinking(const search *s) { return 1 + s->n_at / 12; }
 
 static void shrink(search *s)
@@ -276,7 +276,7 @@ static int run_models(search *s, err *e)
     return 0;
 }
 
-/* Frees the sentences still in the batch; on a device, where batches do not shrink, these are all. */
+/* Frees the sentences still in the batch. On a device, where batches do not shrink, all sentences are still there. */
 static void end_batch(search *s)
 {
     while (s->n_at) sentence_free(s, s->at[--s->n_at]);

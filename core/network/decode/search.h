@@ -7,23 +7,23 @@
 
 typedef struct { /* the prefix of an output */
     double log_prob;
-    int32_t *ids; /* [tokens so far], with capacity `limit` */
+    int32_t *ids; /* [tokens so far]; room for `limit` tokens */
     void *state;  /* the mask's state; NULL without a mask */
 } prefix;
 
 typedef struct {
     int64_t index;       /* index in the sources */
     int64_t limit;       /* most tokens of an output, without EOS */
-    prefix *live, *next; /* [beam] each, most likely first */
+    prefix *live, *next; /* live: prefixes; next: their continuations; [beam] each, most likely first */
     int64_t n_live, n_next;
-    hypothesis *best; /* [nbest], owned by the caller: finished ones, best first */
+    hypothesis *best; /* [nbest] finished hypotheses, best first; owned by the caller */
     int64_t n_best;
     bool over;
 } sentence;
 
 struct streams;
 struct search;
-typedef struct { /* probabilities that one model of an ensemble has computed */
+typedef struct { /* probabilities computed by one model of an ensemble */
     struct search *s;
     opinion *row; /* [rows] */
 } member;
@@ -34,13 +34,13 @@ typedef struct search {
     const beam_options *o;
     hypothesis *out;
     steps steps;
-    steps *others;     /* [o->n_others]: ensemble */
-    member *members;   /* [1 + o->n_others]: ensemble; NULL: one model */
-    int64_t wanted, k; /* continuations considered per sentence; k: per row */
+    steps *others;     /* [o->n_others]: steps of an ensemble's other models */
+    member *members;   /* [1 + o->n_others]: an ensemble's models; NULL: only one model */
+    int64_t wanted, k; /* continuations considered: wanted: per sentence; k: per row */
     sentence **at;     /* [n_at]: unfinished sentences of the current batch */
     int64_t n_at;
     int64_t idle; /* steps wasted on finished sentences since the batch last shrank */
-    /* per row; choices: [rows, k], all others [rows] */
+    /* for each row: choices [rows, k], the other arrays [rows] */
     int32_t *tokens, *parents;
     choice *choices;
     selection *chosen;
@@ -48,7 +48,7 @@ typedef struct search {
     double *log_sum;
     int64_t *cursor;     /* [beam]: next choice of each row while a sentence's choices are merged */
     uint8_t *allowed;    /* [threads, V]: with a mask */
-    const void **logits; /* [models] logits of the latest step, unless a reader has consumed them */
+    const void **logits; /* [models] logits of the latest step, without the columns that a reader has consumed */
     /* inputs and results of selection on a device (choosing, tensor/graph/backend.h); NULL on the CPU */
     double *log_prob;
     uint32_t *line;
@@ -59,7 +59,7 @@ typedef struct search {
     arena memory; /* owns all arrays */
 } search;
 
-/* The fields m, p, o, out, all must be set. */
+/* Call it after setting the fields m, p, o, out and all. */
 void search_open(search *s);
 void search_close(search *s);
 /* Decodes sentences which[n] of p into `out`. */
@@ -70,7 +70,7 @@ int blocks_batch(search *s, const int64_t *which, int64_t n, err *e);
 double search_penalty(const search *s, int64_t length);
 /* Can the sums of exponentials be skipped, because no score is wanted? */
 bool search_unscored(const search *s);
-/* Selection on a device: allocates memory; sends a step's input; reads the result. */
+/* Functions of selection on a device: one allocates memory, one sends a step's input, one reads the result. */
 void device_open_search(search *s);
 int device_put(search *s, err *e);
 int device_choose(search *s, const void *logits, err *e);

@@ -1,4 +1,4 @@
-/* select.c - the most likely tokens of a row, and the mean of several models, by the instruction set in use. */
+/* select.c - the likeliest tokens of a row or of the mean of several models, computed with this CPU's instructions. */
 #include "network/decode/select.h"
 #include "tensor/cpu/cpu.h"
 

@@ -127,7 +127,7 @@ static double largest_mean(const opinion *const *of, int64_t n, int64_t chunk)
 {
     double all = 0;
     for (int64_t k = 0; k < n; k++) all += (double)of[k]->largest[chunk];
-    return all * (1 + 1e-5); /* allows for rounding in floats */
+    return all * (1 + 1e-5); /* leaves room for rounding in floats */
 }
 
 static void keep_mean(selection *s, const opinion *const *of, int64_t n, int64_t chunk, int64_t v,

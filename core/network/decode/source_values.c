@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For each node: does it depend on the sources? [c->n] */
+/* For each node [c->n]: does the node depend on the sources? */
 static bool *of_source(const ab_ctx *c)
 {
     bool *y = xcalloc((size_t)c->n, sizeof *y);
@@ -22,7 +22,7 @@ static bool is_kept(const ab_ctx *c, const node *v)
     return v->op > OP_PART && v->op != OP_RESHAPE && v->phase == PHASE_SETUP && c->v[v->alias].last == c->n;
 }
 
-/* Is each row a linear function of that row of the encoder's output? Then rows of dropped sentences can be left out. */
+/* Is row r a linear function of row r of the encoder's output? Then rows of dropped sentences can be left out. */
 static bool by_row(const ab_ctx *c, int32_t i, int64_t rows, const bool *source)
 {
     const node *v = &c->v[i];
@@ -54,7 +54,7 @@ static bool find_values(source_values *s, const ab_ctx *c, int64_t rows)
 enum { LINE = 64 };
 static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
 
-/* Assigns the values' offsets in `data`, one after another, `rows` rows each, aligned to cache lines. */
+/* Assigns the values' offsets in `data`, one after another, with `rows` rows per value, aligned to cache lines. */
 static void place_values(source_values *s, size_t rows)
 {
     size_t size = LINE;
@@ -71,7 +71,7 @@ static void place_values(source_values *s, size_t rows)
 static void move_rows(const source_value *x, const char *from, const int32_t *offset, int64_t batch, const bool *keep)
 {
     char *to = x->data;
-    for (int64_t b = 0, end; b < batch; b = end) { /* copies adjacent sentences at once */
+    for (int64_t b = 0, end; b < batch; b = end) { /* copies adjacent sentences together */
         for (end = b + 1; end < batch && (!keep || keep[end] == keep[b]);) end++;
         size_t bytes = (size_t)(offset[end] - offset[b]) * x->row;
         if (keep && !keep[b]) continue;
@@ -107,7 +107,7 @@ void source_values_return(source_values *s, ab_ctx *c, int64_t rows)
         const source_value *x = &s->value[j];
         for (int32_t i = x->node; i < c->n; i++)
             if (plan_root(c, i) == x->node) c->v[i].data = x->data;
-        c->v[x->node].live = false; /* so that no run computes it again */
+        c->v[x->node].live = false; /* so that no run computes this node again */
     }
     s->read = same_ones;
     source_values_free(&now);

@@ -156,7 +156,7 @@ static int widen_state(steps *s, step_state *x, const node *v)
     return 0;
 }
 
-/* Returns the memory of a state: the batch's existing one, or a new one. Carried sums start from zero. */
+/* Returns the memory of a state: the batch's existing memory, or new memory. Carried sums start from zero. */
 static void *find_state(void *self, const char *name, size_t bytes)
 {
     steps *s = self;
@@ -195,7 +195,7 @@ static bool has_op(const ab_ctx *c, op what)
     return false;
 }
 
-/* Does an operation read the input? Cross-attention's mask, which reads lengths only, does not count. */
+/* Does an operation read the input? Cross-attention's mask does not count, because it reads lengths only. */
 static bool is_read(const ab_ctx *c, const char *input)
 {
     int32_t x = tape_find(c, input).id;
@@ -225,7 +225,7 @@ static void setup_inputs(steps *s)
     free(length);
 }
 
-/* Frees the tape but keeps its values of the sources with keep[b] (NULL: all). */
+/* Frees the tape, but keeps what it computed from the sources of the sentences with keep[b] (NULL: all). */
 static void leave_tape(steps *s, const bool *keep)
 {
     if (s->tape && s->ran && model_has_encoder(s->m) && !on_device(s->m->backend))
@@ -257,8 +257,8 @@ static int trace(steps *s, err *e)
     if (tape_plan(s->tape, find_state, s))
         return fail(e, "decoder step: %s", s->refused.text[0] ? s->refused.text : s->tape->error.text);
     s->traces++;
-    if (s->grows < 0) { /* only the first tape tells; without such attention one tape serves all steps */
-        s->grows = has_op(s->tape, OP_KV_CACHE_APPEND) /* reads the past */;
+    if (s->grows < 0) { /* the first tape tells; without such attention, one tape serves all steps */
+        s->grows = has_op(s->tape, OP_KV_CACHE_APPEND) /* reads the past as one tensor */;
         if (!s->grows) return trace(s, e);
     }
     source_values_return(&s->source, s->tape, s->src_rows);
@@ -409,7 +409,7 @@ static void widen(steps *s)
 
 void steps_follow(steps *s, const int32_t *parents)
 {
-    int64_t narrow = s->widest / s->beam; /* rows that continue each row of the last step */
+    int64_t narrow = s->widest / s->beam; /* number of rows that continue each row of the last step */
     if (narrow > 1) widen(s);
     int64_t rows = s->batch * s->beam, cap = s->capacity, t = s->time;
     if (on_device(s->m->backend)) {

@@ -1,7 +1,7 @@
 /* steps.h - decodes a batch of sentences step by step: encoder, caches, and hypotheses that continue others.
  *
  * Hypothesis h of sentence b is row b * beam + h. A step takes one token per row and computes the logits of the next;
- * steps_follow then sets which row each hypothesis continues. One `steps` is reused for all batches; it owns its
+ * steps_follow then sets which row each hypothesis continues. One `steps` is reused for all batches and owns its
  * memory. For a decoder-only model, source lengths are 0 and nothing is encoded.
  */
 #ifndef ABLATE_STEPS_H
@@ -16,18 +16,18 @@ typedef struct { /* a tape's state (cache or carried sum), kept across the tapes
     size_t size;    /* bytes allocated */
     size_t row;     /* bytes per row of a carried state */
     bool cache;     /* a cache of all steps, not a carried state */
-    int64_t dim[4]; /* shape in the tape of the latest step */
-    int64_t batch;  /* the last batch that used it */
+    int64_t dim[4]; /* the state's shape in the tape of the latest step */
+    int64_t batch;  /* the last batch that used this state */
 } step_state;
 
 typedef struct {
     model *m;
-    int64_t beam, widest; /* rows per sentence in the next step; widest: in later steps */
+    int64_t beam, widest; /* beam: rows per sentence in the next step; widest: in later steps */
     int64_t capacity;     /* steps that a cache can hold */
     int64_t cache_rows;   /* rows that a cache can hold */
     int64_t batch;        /* sentences */
     int64_t time;         /* steps done */
-    /* source side, packed */
+    /* source side, in packed rows */
     int32_t *src_ids, *src_pos, *src_offset; /* [src_rows], [src_rows], [batch + 1] */
     int64_t src_rows;
     char *memory; /* the encoder's output, [src_rows, d_model], in the backend's memory, like the states */
@@ -36,17 +36,17 @@ typedef struct {
     /* Hypotheses: [R], [R, capacity], [R, capacity]; the last two are in the backend's memory. Cached rows are never
      * moved: ancestors[r, t] is the row that step t wrote for the prefix of row r. */
     int32_t *parents, *ancestors, *spare;
-    bool follows;         /* steps_follow has set `parents`, but a device's `ancestors` do not include them yet */
+    bool follows;         /* steps_follow has set `parents`, but a device's `ancestors` do not yet include this step */
     ab_ctx *tape;         /* NULL: to be traced before the next step */
-    bool ran;             /* the tape has run, so it has the sources' values */
-    column_reader reader; /* gets logits from steps_run in place of memory; .columns NULL: none */
+    bool ran;             /* the tape has run, so it has computed the sources' values */
+    column_reader reader; /* takes the logits of steps_run, which then go to no memory; .columns NULL: no reader */
     workspace work;       /* memory of the current tape */
     /* Set between steps_open and steps_start, for steps_run_block: a sentence's rows are consecutive tokens, and the
      * head proposes `ahead` tokens after the next one. */
     bool block;
     int64_t ahead;
     int64_t seen; /* past steps that the tape's composed attention covers */
-    int grows;    /* does a tape depend on `seen`? 1 yes, 0 no, -1 not known yet */
+    int grows;    /* does a tape depend on `seen`? 1: yes; 0: no; -1: not known yet */
     err refused;  /* why a state got no memory; "" if every state did */
     step_state *state;
     size_t n_states, states_cap;
@@ -68,7 +68,7 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e);
  * have time 0. Not on a device. NULL and e if the decoder's attention reads positions or carries more than keys and
  * values. */
 const void *steps_run_block(steps *s, const int32_t *tokens, const int32_t *times, err *e);
-/* Returns the logits [R, V] that the head proposed in the last step for the `by`-th token after the next one. */
+/* Returns the logits [R, V] that the head proposed in the last step for the `by`-th token after the next token. */
 const void *steps_proposal(const steps *s, int64_t by);
 /* Lets the first step run with one row per sentence, because all hypotheses of a sentence are equal before their first
  * token. Call it before that step; steps_follow then returns to all rows, each a continuation of row b * beam. Does

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CPU_BATCH = 64, DEVICE_BATCH = 512 }; /* default numbers of sentences */
+enum { CPU_BATCH = 64, DEVICE_BATCH = 512 }; /* default numbers of sentences per batch */
 /* Limits per batch on the CPU: source tokens (composed attention needs their square), bytes of caches. A device's free
  * memory limits its batches. */
 enum { MOST_SOURCE_ROWS = 8192, MOST_CACHE_BYTES = 1 << 29 };
@@ -27,12 +27,12 @@ typedef struct {
 typedef struct streams {
     model *m;
     const pairs *p;
-    beam_options o; /* with batch reduced to the size needed */
+    beam_options o; /* o.batch is reduced to the size needed */
     hypothesis *out;
     by_length *order; /* [n], sources that are not empty */
-    int64_t n, next;  /* next: the first that no stream has taken */
+    int64_t n, next;  /* next: the first sentence that no stream has taken */
     int64_t done;
-    int n_streams, threads; /* threads: of all streams */
+    int n_streams, threads; /* threads: total of all streams */
     double memory;          /* bytes that a batch may use on a device */
     pthread_mutex_t lock;   /* guards next, done, bad, error, stats */
     bool bad;
@@ -88,7 +88,7 @@ static double bytes_of_sentence(const streams *s, int64_t length)
     double layers = (double)c->layers_decoder, heads = (double)c->heads, width = heads * (double)(c->d_k + c->d_v),
            sums = heads * (double)(c->d_k * c->d_v);
     double row = 8 * (double)c->d_model + 2 * (double)c->d_ff + 2 * width;
-    double score = heads * (double)(1 + c->d_k) * sizeof(float); /* additive attention has a vector per pair */
+    double score = heads * (double)(1 + c->d_k) * sizeof(float); /* additive attention: a vector per (query, key) */
     double encoded = source * (layers * width + (double)c->d_model + row) * one + source * source * score;
     double hypothesis = layers * (steps * width * one + sums * sizeof(float)) + (row + (double)s->m->tgt_vocab) * one +
                         (source + steps) * score + 3 * steps * sizeof(int32_t);

@@ -51,7 +51,7 @@ static const plugin *plugin_of(const model *m, const char *key)
     broken("network/formats: a rule for the key %s", key);
 }
 
-/* Refuses plugins of kinds newer than the formats, unless they are the usual ones. A head may add to the loss. */
+/* Refuses plugins of kinds newer than the formats, unless they are the usual ones. A head may add a loss. */
 static void check_newer_kinds(exporting *x)
 {
     model_kind all[MODEL_KINDS];
@@ -64,7 +64,7 @@ static void check_newer_kinds(exporting *x)
     }
 }
 
-/* Refuses attentions without a counterpart; one that all roles share is refused once. */
+/* Refuses attentions without a counterpart. If all roles share an attention, refuses it once. */
 static void check_attention(exporting *x, const char *values)
 {
     const plugin *const *at = x->m->attention, *only = at[ROLE_DECODER];

@@ -12,16 +12,16 @@
 typedef enum {
     ROW_END,
     ROW_LINEAR,   /* matrix [in, out] and bias; the format has [out, in] */
-    ROW_NORM,     /* gain and bias */
+    ROW_NORM,     /* norm: gain and bias */
     ROW_TABLE,    /* embeddings [ids, d_model] */
     ROW_POSITIONS /* position vectors [positions, d_model]: learned, or the plugin's table */
 } row_kind;
 enum {
     ROW_SCALED =
         1, /* multiplied by sqrt(d_model): ablate does this when it reads an embedding, the other program does not */
-    ROW_BIAS = 2,  /* the format always has a bias: zeros if our projection has none */
-    ROW_GATED = 4, /* only of gated feed-forwards */
-    ROW_LIKE = 8   /* the format has this bias if any projection of the attention has one; zeros if ours has none */
+    ROW_BIAS = 2,  /* the format always has a bias: zeros if our projection has no bias */
+    ROW_GATED = 4, /* only gated feed-forwards have this row */
+    ROW_LIKE = 8   /* the format has this bias if any projection of the attention has a bias; zeros if ours has none */
 };
 typedef struct {
     row_kind kind;
@@ -30,30 +30,30 @@ typedef struct {
 } weight_row;
 
 typedef struct {
-    const char *key, *values; /* values with a counterpart, separated by | */
+    const char *key, *values; /* values that the other program has, too, separated by | */
 } setting_rule;
 
 typedef struct {
     const char *name; /* the tensor's full name */
     const char *type; /* type of its elements: "f32", "i8", "i16" */
-    int rank;         /* 0: a number */
+    int rank;         /* number of axes; 0: a single number */
     int64_t dim[2];   /* outermost first */
     const void *data; /* [bytes], little-endian */
     size_t bytes;
-    const char *alias; /* name of an earlier tensor with equal values; NULL: none */
+    const char *alias; /* name of an earlier tensor with equal values; NULL: no such tensor */
 } format_tensor;
 
 typedef struct exporting exporting;
 typedef struct {
-    const char *name;    /* its value in --format */
-    const char *program; /* name of the program that reads it, for messages */
+    const char *name;    /* the format's name in --format */
+    const char *program; /* name of the program that reads the format, for messages */
     bool encoder;        /* for encoder-decoder models; false: for decoder-only ones */
     const setting_rule *rules;
     const weight_row *rows;
-    const char *linear[2], *norm[2]; /* suffixes of tensor names: matrix, bias; gain, bias */
+    const char *linear[2], *norm[2]; /* suffixes of tensor names: linear: matrix and bias; norm: gain and bias */
     bool halves;                     /* the format's sinusoids have all sines first, then all cosines */
-    bool rotary_pairs;               /* rotary rotates columns 2i and 2i + 1; ablate rotates i and i + d_k / 2 */
-    void (*check)(exporting *x);     /* more refusals (format_refuse); NULL: none */
+    bool rotary_pairs;               /* the format rotates columns 2i and 2i + 1; ablate rotates i and i + d_k / 2 */
+    void (*check)(exporting *x);     /* more refusals (format_refuse); NULL: no more */
     int (*write)(exporting *x, err *e);
 } model_format;
 
@@ -62,7 +62,7 @@ struct exporting {
     const vocab *src, *tgt;
     const model_format *format;
     const char *folder;
-    const float *values;       /* all learned values */
+    const float *values;       /* the model's learned values */
     bool *used;                /* [params.n] */
     double query_scale[ROLES]; /* factor on each role's queries, because the format computes q k' / sqrt(d_k) */
     int64_t *order;            /* [d_model]: our column for each of the format's columns; NULL: identical */
@@ -75,12 +75,12 @@ struct exporting {
 
 extern const model_format format_ctranslate2, format_marian, format_llama, format_gguf;
 
-/* "KEY = VALUE has no counterpart in PROGRAM: WHY"; why may be NULL. */
+/* Adds the refusal "KEY = VALUE has no counterpart in PROGRAM: WHY"; why may be NULL. */
 void format_refuse(exporting *x, const char *key, const char *value, const char *why);
 void format_refuse_real(exporting *x, const char *key, double value, const char *why);
 /* Refuses d_k and d_v that differ from d_model / heads. */
 void format_check_heads(exporting *x);
-/* Value of a plugin's setting, such as "layer_norm.eps"; its default if the run did not set it. */
+/* Value of a plugin's setting, such as "layer_norm.eps"; the setting's default if the run did not set it. */
 double format_setting(const exporting *x, const char *key);
 bool format_attention_bias(const exporting *x); /* does any projection of the decoder's self-attention have a bias? */
 int64_t format_window(const exporting *x);      /* longest text of a language model [tokens] */
@@ -92,7 +92,7 @@ int64_t format_kv_heads(const exporting *x);    /* key-value heads of the decode
 void format_add(exporting *x, const char *name, const char *type, int rank, int64_t rows, int64_t columns,
                 const void *data);
 int format_write(exporting *x, const char *name, const void *data, size_t n, err *e); /* writes a file into x->folder */
-int format_write_text(exporting *x, const char *name, str *text, err *e);             /* also frees it */
+int format_write_text(exporting *x, const char *name, str *text, err *e);             /* also frees `text` */
 /* Writes a vocabulary as JSON: the list of its tokens, or with `ids` an object from token to id. */
 int format_write_vocabulary(exporting *x, const char *name, const vocab *v, bool ids, err *e);
 /* Writes SentencePiece models, if the vocabularies have them, as PREFIXsource.spm and target.spm. */

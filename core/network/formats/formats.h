@@ -6,7 +6,7 @@
 
 /* Writes the model (fp32, on the host) and its vocabularies into `folder`, creating it. format: "ctranslate2",
  * "huggingface" or "gguf". src NULL: a decoder-only model. *files: number of files written. If settings have no
- * counterpart in the format, writes nothing and returns -1 and e, with a line for each. */
+ * counterpart in the format, writes nothing and returns -1 and e, with a line for each such setting. */
 int model_export(model *m, const vocab *src, const vocab *tgt, const char *format, const char *folder, size_t *files,
                  err *e);
 #endif

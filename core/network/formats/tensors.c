@@ -6,9 +6,9 @@
 
 int tensors_gather(exporting *x, err *e);
 
-/* A projection: all columns of a matrix, or the q, k or v columns of a joined one. */
+/* A projection: all columns of a matrix, or the q, k or v columns of a joined matrix. */
 typedef struct {
-    const param *w, *b; /* b NULL: no bias */
+    const param *w, *b; /* weights; bias, or NULL */
     int64_t first, width;
     double scale; /* factor on the weights and bias */
 } part;
@@ -210,7 +210,7 @@ int tensors_gather(exporting *x, err *e)
         for (int64_t i = 0; i < n; i++) add_row(x, r, numbered(x, r->ours, i), numbered(x, r->theirs, i));
     }
     for (size_t i = 0; i < x->m->params.n; i++)
-        if (!x->used[i] && !has_prefix(x->m->params.p[i].name, "head.")) /* only for the loss: check_newer_kinds */
+        if (!x->used[i] && !has_prefix(x->m->params.p[i].name, "head.")) /* for the loss only: see check_newer_kinds */
             return fail(e, "the learned values %s have no counterpart in %s", x->m->params.p[i].name,
                         x->format->program);
     return 0;

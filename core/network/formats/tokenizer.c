@@ -5,11 +5,11 @@
 
 #define BLANK "\xe2\x96\x81" /* U+2581: a blank inside a SentencePiece token */
 
-/* ---- bpe's merges, rebuilt from SentencePiece's pieces, whose best is merged first ---- */
+/* ---- bpe's merges, rebuilt from SentencePiece's pieces; the best piece is merged first ---- */
 
 typedef struct {
     const vocab *v;
-    int32_t *at; /* [n]: ids by text */
+    int32_t *at; /* [n]: ids, sorted by their texts */
     int64_t n;
 } piece_index;
 
@@ -131,7 +131,7 @@ static void add_model(str *out, const vocab *v)
     str_addc(out, '}');
 }
 
-/* Writes the rules that split a line into pieces and join tokens to a line. */
+/* Writes the rules that split a line into pieces and join tokens to form a line. */
 static void add_cutting(str *out, vocab_kind kind)
 {
     const char *before = "{\"type\":\"Metaspace\",\"replacement\":\"" BLANK

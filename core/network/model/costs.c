@@ -21,7 +21,7 @@ static cost_part part_of(const node *v)
     }
 }
 
-/* The (query, key) pairs of an ATTEND node or its gradient. */
+/* The number of (query, key) pairs of an ATTEND node or of its gradient. */
 static double pairs_of(const ab_ctx *c, const node *v, int64_t sentences)
 {
     if (!op_attends(v->op)) return 0;

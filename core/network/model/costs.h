@@ -19,10 +19,10 @@ typedef struct {
  * rows / sentences (query, key) pairs. Causal attention counts all pairs, although kernels may compute half of them.
  * Excludes the optimizer's update. Returns 0, or -1 and e. */
 int model_count_costs(model *m, const model_shape *s, model_costs *out, err *e);
-double costs_total(const model_costs *c); /* forward and backward, all parts [FLOPs] */
+double costs_total(const model_costs *c); /* forward and backward FLOPs of all parts */
 /* FLOPs of one update of the run: batch_tokens on each side, in sentences of `length` tokens, times accumulate. Returns
  * NaN and e on failure. */
-enum { COSTS_SENTENCE = 25 }; /* `length` for data without a known one */
+enum { COSTS_SENTENCE = 25 }; /* `length` for data whose length is not known */
 model_shape costs_shape(int64_t batch_tokens, int64_t length);
 double model_update_flops(model *m, int64_t length, err *e);
 #endif

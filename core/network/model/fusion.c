@@ -5,7 +5,7 @@
 
 static const model_shape small_batch = {.batch = 2, .src_rows = 12, .tgt_rows = 12, .src_time = 6, .tgt_time = 6};
 
-/* Describes the attention in the first n nodes; why: the reason for a composed part. Frees c, which may be NULL. */
+/* Describes the attention in the first n nodes. why: the reason why a part is composed. Frees c, which may be NULL. */
 static const char *count_attention(ab_ctx *c, int32_t n, str *why, err *e)
 {
     if (!c) return NULL;

@@ -31,7 +31,7 @@ static ab_parameter_kind kind_named(const char *word)
     return 0;
 }
 
-/* Adds the parameters that match a word, unless an earlier group has them. Fails if none match. */
+/* Adds the parameters that match a word, unless an earlier group has them. Fails if no parameter matches. */
 static int choose(const reading *r, const char *word)
 {
     ab_parameter_kind kind = kind_named(word);
@@ -107,7 +107,7 @@ static int read_group(const reading *r)
     return 0;
 }
 
-/* Reads the groups, which | separates. */
+/* Reads the groups, which are separated by |. */
 static int read_groups(model *m, err *e)
 {
     char *save = NULL, *all = arena_strdup(&m->memory, m->cfg.parameter_groups);
@@ -122,7 +122,7 @@ static int read_groups(model *m, err *e)
     return 0;
 }
 
-/* Makes groups of their own for matrices, whose learning rate mup lowers in wider models (parametrization.h). */
+/* Puts matrices in separate groups, because mup lowers their learning rate in wider models (parametrization.h). */
 static int split_matrices(model *m, double ratio, err *e)
 {
     int before = m->n_groups;

@@ -9,9 +9,9 @@
 #define ABLATE_GROUPS_H
 #include "network/model/model.h"
 
-enum { MOST_GROUPS = 16 }; /* including group 0, which has the run's settings */
+enum { MOST_GROUPS = 16 }; /* largest number of groups, counting group 0, which has the run's settings */
 struct param_group {
-    const char *text; /* as in the setting; "" for group 0 */
+    const char *text; /* the group as written in the setting; "" for group 0 */
     double lr;        /* factor */
     void *cfg;        /* the optimizer's settings */
     int64_t parameters, numbers;
@@ -20,6 +20,6 @@ struct param_group {
 /* Reads m->cfg.parameter_groups and sets each parameter's group and place and the slots' shapes, before memory is
  * allocated. Returns 0, or -1 and e if a pattern matches nothing or the optimizer lacks a setting. */
 int groups_make(model *m, err *e);
-/* Appends "norm bias: decay=0 (26 parameters, 6656 numbers)" and so on; nothing without groups. */
+/* Appends "norm bias: decay=0 (26 parameters, 6656 numbers)" for each group; appends nothing if there are no groups. */
 void groups_describe(const model *m, str *out);
 #endif

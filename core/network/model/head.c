@@ -13,7 +13,7 @@ static ab_t token_vectors(ab_ctx *c)
     head_place *at = (head_place *)c->attn->layer;
     trace_caller before = {c->attn, c->hook, c->scope};
     owned_name *names = c->names;
-    c->hook = AB_IN_HOST, c->names = NULL; /* the table is the host's */
+    c->hook = AB_IN_HOST, c->names = NULL; /* the host, not the plugin, owns this table */
     ab_t y = trace_softmax_table(at->t);
     c->names = names;
     trace_end(c, before);

@@ -20,7 +20,7 @@ static bool one_softmax(const ab_ctx *c, const char *scope)
     return n == 1;
 }
 
-/* The values [B,n,Tk,d] of the call's sums over keys; id 0 if there are none, or several. */
+/* The values [B,n,Tk,d] of the call's sum over keys; id 0 if the call has no such sum or several. */
 static ab_t values_of(const ab_ctx *c, const attn_context *k)
 {
     ab_t v = k->values.id ? k->values : k->value_rows;
@@ -29,7 +29,7 @@ static ab_t values_of(const ab_ctx *c, const attn_context *k)
     return fits ? v : (ab_t){0};
 }
 
-/* The gradient with respect to `of`, given the gradient dy of y, through the nodes from `first` on; id 0: none. */
+/* The gradient by `of`, given the gradient dy of y, through the nodes from `first` on; id 0: no gradient. */
 static ab_t gradient(ab_ctx *c, ab_t of, int32_t first, ab_t y, ab_t dy)
 {
     grad_replace(c, y.id, dy);

@@ -12,7 +12,7 @@ typedef struct {
     ab_t memory;
     const char *where; /* "enc.0" */
     const model_part *part;
-    int64_t n_carried; /* states of its feed-forwards and block so far, which number their names */
+    int64_t n_carried; /* states so far of its feed-forwards and block; a state's number is in its name */
 } layer;
 
 /* ---- a plugin's context ---- */
@@ -95,7 +95,7 @@ static void target_queries(tracer *t, attn_context *k) /* the query side of cros
 
 static void target_self(tracer *t, attn_context *k)
 {
-    if (t->decode) { /* every hypothesis is a sentence with one query */
+    if (t->decode) { /* every hypothesis counts as a sentence with one query */
         int64_t rows = t->s.batch * t->step.beam;
         k->batch = k->q_rows = k->k_rows = rows;
         k->q_time = 1, k->k_time = 1;
@@ -239,7 +239,7 @@ static ab_t feed_forward(ab_ctx *c, ab_t x, const char *name)
     attn_context k = trace_context(l->t, &m->cfg, m->feed_forward, l->role, l->index);
     k.info.dropout = c->training ? m->cfg.activation_dropout : 0;
     k.mixes_tokens = m->feed_forward->desc.claims & AB_MIXES_TOKENS;
-    k.n_carried = l->n_carried; /* each call has its own states, even under an equal name */
+    k.n_carried = l->n_carried; /* each call has its own states, even if calls have equal names */
     if (k.mixes_tokens) trace_self_side(l->t, &k, l->role, x);
     trace_caller before = trace_begin(c, &k, AB_IN_FEED_FORWARD, arena_printf(&c->memory, "%s.%s", l->where, name));
     ab_t y = tape_given(c, m->feed_forward->iface.feed_forward.forward(c, m->feed_forward_cfg, x), "feed_forward",

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Plugins of different kinds may share a name (attention and schedule `linear`): settings below it belong to the one
- * with parameters. */
+/* Plugins of different kinds may share a name (attention and schedule `linear`): settings below that name belong to the
+ * plugin with parameters. */
 void *model_bind_plugin(arena *a, const settings *set, const plugin *p, err *e)
 {
     if (!p) return NULL;
@@ -106,7 +106,7 @@ static bool is_parameter_of(const char *key, const plugin *p)
     return false;
 }
 
-/* Refuses a plugin's parameter for some layers if no plugin of these layers has it. */
+/* Refuses a parameter that is set for some layers if no plugin of these layers has such a parameter. */
 static int check_parameters(const model *m, err *e)
 {
     for (size_t i = 0; i < m->set.n; i++) {
@@ -181,7 +181,7 @@ static int make_parts(model *m, int role, err *e)
     bool differ = layers_differ(m);
     int64_t n = role == ROLE_ENCODER ? m->cfg.layers_encoder : m->cfg.layers_decoder;
     m->parts[role] = arena_alloc(&m->memory, (size_t)(n + 1) * sizeof *m->parts[role]);
-    for (int64_t i = 0; i <= n; i++) { /* part n has the run's settings, for a block's `finish` */
+    for (int64_t i = 0; i <= n; i++) { /* part n, which has the run's settings, is for a block's `finish` */
         model_part *part = &m->parts[role][i];
         *part = (model_part){m->cfg,
                              &m->set,

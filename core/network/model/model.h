@@ -15,7 +15,7 @@ enum { ROLE_ENCODER, ROLE_DECODER, ROLE_CROSS, ROLES };
 
 typedef struct param_group param_group; /* groups.h */
 
-/* The plugins and settings of one layer in one role: the run's, changed by [layers ...] (settings/places.h). */
+/* The plugins and settings of one layer in one role: those of the run, changed by [layers ...] (settings/places.h). */
 typedef struct {
     config cfg;
     const settings *set;
@@ -26,7 +26,7 @@ typedef struct {
 typedef struct model {
     config cfg;                     /* resolved */
     settings set;                   /* the settings as texts, including plugins' parameters */
-    const plugin *attention[ROLES]; /* NULL: no such role in a decoder-only model */
+    const plugin *attention[ROLES]; /* NULL: a decoder-only model lacks this role */
     void *attention_cfg[ROLES];
 #define MODEL_KIND(NAME, name, ...)                                                                                    \
     const plugin *name;                                                                                                \
@@ -35,11 +35,11 @@ typedef struct model {
 #undef MODEL_KIND
     model_part *parts[ROLES];     /* [layers] each; ROLE_CROSS has the decoder's number; NULL: no such role */
     config widest;                /* cfg with the largest value of any layer for heads, d_ff, d_k and d_v */
-    int64_t src_vocab, tgt_vocab; /* ids; src_vocab 0: decoder-only, no encoder and no cross attention */
+    int64_t src_vocab, tgt_vocab; /* numbers of ids; src_vocab 0: decoder-only, without encoder and cross-attention */
     dtype compute;                /* type of activations */
     const backend *backend;
     params params;
-    param_group *groups; /* optimizer settings: [n_groups], index param.group; 0 has the run's */
+    param_group *groups; /* [n_groups] optimizer settings by param.group; group 0 has the run's settings */
     int n_groups;
     table_cache tables; /* tables of positions, kept across traces */
     /* loss tapes keep attention weights as SCOPE.weights (plugin/attention_context.h), which prevents fusion */
@@ -54,7 +54,7 @@ typedef struct model {
     bool bidirectional; /* the decoder sees whole lines (MODEL_BIDIRECTIONAL) */
     bool wide_logits;   /* evaluation computes logits in fp32, not bf16, for a teacher */
     bool prints;        /* loss tapes keep what ab_print prints */
-    FILE *print_to;     /* where runs of loss tapes print them; NULL: nowhere. Owned by the caller */
+    FILE *print_to;     /* file to which runs of loss tapes print those values, or NULL; owned by the caller */
     bool generic;       /* never fuse attention, or a norm with its addition: for `ablate check` */
     struct {
         /* source token token[i] has n-gram id[i]: [n]; until model_set_ngrams, ten made-up ones per token */
@@ -74,8 +74,8 @@ int model_open(model *m, const settings *set, int64_t src_vocab, int64_t tgt_voc
                err *e);
 /* Set by tasks with AB_BIDIRECTIONAL; not a key: the decoder's self-attention sees all tokens. */
 #define MODEL_BIDIRECTIONAL "task.bidirectional"
-extern const uint32_t role_bits[ROLES];        /* AB_SELF, AB_CAUSAL, AB_CROSS */
-uint32_t model_role(const model *m, int role); /* AB_SELF, AB_CAUSAL or AB_CROSS of a ROLE_... */
+extern const uint32_t role_bits[ROLES];        /* by ROLE_...: AB_SELF, AB_CAUSAL, AB_CROSS */
+uint32_t model_role(const model *m, int role); /* returns AB_SELF, AB_CAUSAL or AB_CROSS for role ROLE_... */
 /* Returns AB_POS_... bits of the position's functions that the attention does not accept (`embed` excepted). */
 uint32_t position_missing(const plugin *position, const plugin *attention);
 /* Checks that the part's attention fits its role (ROLE_...) and position. Returns 0, or -1 and e. */
@@ -93,21 +93,21 @@ void model_free(model *m);
 static inline bool model_has_encoder(const model *m) { return m->src_vocab > 0; }
 /* A parameter's description for optimizers. */
 ab_parameter model_parameter(const param *p);
-/* The kind of plugin that a key names; 0: none, or `attention`, which names all three roles. */
+/* The kind of plugin that a key names; 0: no kind, or `attention`, which names plugins of three roles. */
 ab_kind model_plugin_kind(const char *key);
 /* Opens the plugin files that a user's settings name (plugin.h). Returns 0, or -1 and e. */
 int model_open_plugins(const settings *set, err *e);
 /* Appends the plugins that the settings name: {"position":{"name":"rotary","sha256":"...","file":"/..."},...}. */
 int model_plugins_json(const settings *set, str *out, err *e);
-/* Called before each function of a layer's plugin; NULL: none. The conformance check fills the stack with garbage here,
- * to expose arrays that a plugin does not initialise. */
+/* Called before each function of a layer's plugin; NULL: nothing is called. The conformance check fills the stack with
+ * garbage here, to expose arrays that a plugin does not initialise. */
 extern void (*model_before_plugin)(void);
 
 /* Refuses a length beyond the table of the position or an attention, which their parameter `max_len` limits
  * (ab_plugin.h). needed: rows [tokens]; why: a clause for the message. Returns 0, or -1 and e. */
 int model_check_reach(const model *m, int64_t needed, const char *why, err *e);
 
-/* Element i of a value's data on the host. */
+/* Element i of the numbers at x, which are of this type and in host memory. */
 static inline double number_at(const void *x, dtype type, size_t i)
 {
     switch (type) {
@@ -122,7 +122,7 @@ static inline double number_at(const void *x, dtype type, size_t i)
 
 typedef struct {
     int64_t batch;              /* sentences B */
-    int64_t src_rows, tgt_rows; /* packed rows, padding rows included */
+    int64_t src_rows, tgt_rows; /* numbers of packed rows, padding rows included */
     int64_t src_time, tgt_time; /* longest sentence of each side */
 } model_shape;
 
@@ -141,8 +141,8 @@ typedef struct {
 #define KEPT_OUTPUT     ".output"
 #define PATCH           ".patch"
 #define PATCHED_ROWS    ".patched"
-/* with keep_influence: an input, the factor on each row of an attention's output, and the product's gradient with
- * respect to the values [B,heads,Tk,d], or to the rows of the key side [rows,d_model] */
+/* Names with keep_influence: input PROBE, a factor on each row of an attention's output; BY_VALUES, BY_ROWS: the
+ * product's gradient by the values [B,heads,Tk,d], or by the rows of the key side [rows,d_model]. */
 #define PROBE     ".probe"
 #define BY_VALUES ".by_values"
 #define BY_ROWS   ".by_rows"
@@ -152,8 +152,8 @@ typedef struct {
  * vector [n] that plugins record (mean over layers), and "auxiliary" [1], the plugins' share of the summed loss. */
 ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e);
 /* Can a loss tape of shape `all` run every batch with equally many rows and no more or longer sentences? Yes if all
- * values are packed rows, which do not depend on the number or lengths of sentences; verified by comparing traces of
- * `one` and other shapes. No if values have shapes [B,..,T,..]; then `all`, which may be large, is not traced. */
+ * values are packed rows, which do not depend on the number or lengths of sentences(verified by comparing traces of
+ * `one` and other shapes). No if values have shapes [B,..,T,..]; then `all`, which may be large, is not traced. */
 bool model_shape_independent(model *m, const model_shape *one, const model_shape *all, bool training);
 /* Sets a loss tape's inputs. norm: 1 / target tokens for a mean. A decoder-only model ignores the batch's source. */
 void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm);
@@ -165,7 +165,7 @@ void model_encode_inputs(ab_ctx *c, const model_batch *b);
 typedef struct {
     int64_t beam;                 /* hypotheses per sentence */
     int64_t capacity, cache_rows; /* steps and rows that a cache can hold */
-    int64_t seen;                 /* past steps that composed attention covers; > time */
+    int64_t seen;                 /* past steps that composed attention covers; more than `time` */
     /* a sentence's hypotheses are consecutive tokens, each row at its own time [R]; the head proposes `ahead` tokens
      * after the next one */
     bool block;

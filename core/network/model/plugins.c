@@ -5,7 +5,7 @@
 ab_kind model_plugin_kind(const char *key)
 {
     const char *name = config_plugin_kind(key);
-    for (ab_kind k = 1; name && k < AB_KIND_COUNT; k++) /* `attention` names three roles, so it has no single kind */
+    for (ab_kind k = 1; name && k < AB_KIND_COUNT; k++) /* `attention` names three roles' plugins: no single kind */
         if (same(plugin_kind_name(k), name)) return same(key, "attention") ? 0 : k;
     return 0;
 }

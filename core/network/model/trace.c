@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static ab_t counting(ab_ctx *c, int64_t n, int64_t first, int64_t step) /* ids first, first + step ... */
+static ab_t counting(ab_ctx *c, int64_t n, int64_t first, int64_t step) /* the ids first, first + step, ... */
 {
     int32_t *v = xmalloc((size_t)n * sizeof *v);
     for (int64_t i = 0; i < n; i++) v[i] = (int32_t)(first + i * step);
@@ -48,7 +48,7 @@ ab_t trace_softmax_table(tracer *t)
     return t->m->cfg.share_embeddings == SHARE_NONE ? table(t, "softmax", t->m->tgt_vocab) : target_table(t);
 }
 
-/* The n-gram vectors [V,d] added to source tokens: each token's mean (Bojanowski et al. 2017, section 3.2). */
+/* The vectors [V,d] added to source tokens: means over a token's n-grams (Bojanowski et al. 2017, section 3.2). */
 static ab_t composed_table(tracer *t)
 {
     model *m = t->m;
@@ -142,7 +142,7 @@ static ab_ctx *finish(tracer *t, err *e)
 
 static ab_t sum_of(ab_ctx *c, ab_t a, ab_t b) { return a.id ? t_binary(c, OP_ADD, a, b) : b; }
 
-/* The mean of the values recorded under this name, element by element: [n], the longest one's length. */
+/* Averages the values recorded under this name, element by element. Returns [n], n as in the longest value. */
 static ab_t mean_recorded(ab_ctx *c, const noted *first)
 {
     double share[AB_LOG_MOST] = {0};
@@ -209,7 +209,7 @@ ab_ctx *model_loss_tape(model *m, const model_shape *s, bool training, err *e)
     ab_t losses = t_ce(c, logits, tgt_out, norm, m->cfg.label_smoothing, m->cfg.label_smoothing_over == SMOOTH_OTHERS);
     t_keep(c, losses, "losses");
     if (!training && m->wide_logits) logits = t_cast(c, logits, c->compute == F64 ? F64 : F32);
-    if (!training) t_keep(c, logits, "logits"); /* in training the gradient reuses its memory */
+    if (!training) t_keep(c, logits, "logits"); /* in training the gradient overwrites logits */
     if (training && losses.id) {
         keep_recorded(c, norm, tgt_out);
         tape_backward(c, losses);
@@ -264,7 +264,7 @@ ab_ctx *model_step_tape(model *m, const model_shape *s, const model_step *step, 
 static void place(ab_ctx *c, const char *name, const void *data, size_t n)
 {
     ab_t x = tape_find(c, name);
-    tape_write(c, x, data, n * dtype_size(tape_at(c, x)->type)); /* skipped if nothing reads x, such as positions */
+    tape_write(c, x, data, n * dtype_size(tape_at(c, x)->type)); /* writes nothing if nothing reads x (positions) */
 }
 
 /* Writes first rows and lengths of n sentences; the tape's remaining sentences are empty. */

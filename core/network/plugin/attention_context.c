@@ -72,7 +72,7 @@ ab_t attn_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wid
     return t_linear(c, x, l.w, l.b, 0, relu);
 }
 
-/* A projection whose learned value belongs to the host. */
+/* A projection whose learned value belongs to the host, not to the plugin. */
 static ab_t linear_of_host(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide)
 {
     ab_hook before = enter_hook(c, AB_IN_HOST);
@@ -85,7 +85,7 @@ static ab_t linear_of_host(ab_ctx *c, ab_t x, const char *name, int64_t width, i
 
 ab_t attn_offsets(ab_ctx *c, bool query_side) { return query_side ? c->attn->q_off : c->attn->k_off; }
 
-/* One product for all that reads the rows of mem: q, k, v in self-attention, k and v in cross-attention. */
+/* One product for all projections of the rows of mem: q, k, v in self-attention, k and v in cross-attention. */
 static ab_t joined_product(ab_ctx *c, bool self)
 {
     attn_context *k = c->attn;
@@ -215,7 +215,7 @@ ab_t host_position(ab_ctx *c, ab_t s, ab_t q, ab_t k)
     return s;
 }
 
-/* Fails if the parametrization scales queries but the plugin computes its own, whose scores would ignore d_k. */
+/* Fails if the parametrization scales queries but the plugin computes its own: their scores would ignore d_k. */
 bool attn_scales_queries(ab_ctx *c)
 {
     const attn_context *t = c->attn;

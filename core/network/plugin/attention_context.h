@@ -22,15 +22,15 @@ typedef struct shared_value {
 /* Scores restricted to some keys per query, traced by ab_window and ab_key_blocks. */
 typedef struct narrowed {
     int32_t result, scores; /* nodes: the restricted and the unrestricted scores */
-    ab_t by;                /* bounds [B or 1,1,Tq,2], or blocks [B or 1,H or 1,Tq or 1,n], chosen where > 0 */
-    int64_t block;          /* keys of a block; 0: bounds */
+    ab_t by;                /* bounds [B or 1,1,Tq,2], or blocks [B or 1,H or 1,Tq or 1,n]: above 0 if chosen */
+    int64_t block;          /* keys per block; 0: `by` has bounds */
     struct narrowed *next;
 } narrowed;
 /* Weights that ab_softmax_sink or ab_entmax composed of several operations. */
 typedef struct traced_weights {
-    int32_t result, scores; /* nodes: weights, and the scores they are computed from */
+    int32_t result, scores; /* nodes: the weights, and the scores that these are computed from */
     int kind;               /* a weights_kind (graph/score.h) */
-    ab_t sink;              /* id 0: none */
+    ab_t sink;              /* the sink; id 0: no sink */
     struct traced_weights *next;
 } traced_weights;
 typedef struct key_value { /* keys and values of one fused attention: nodes before caching */
@@ -38,16 +38,16 @@ typedef struct key_value { /* keys and values of one fused attention: nodes befo
     struct key_value *next;
 } key_value;
 
-/* The functions behind a block's, attention's or head's calls of sublayers. name: below the layer's. */
+/* The functions that a block's, attention's or head's calls of sublayers run. name: the part after the layer's name. */
 typedef struct layer_calls {
     ab_t (*attention)(ab_ctx *c, ab_t x, bool cross);
     ab_t (*feed_forward)(ab_ctx *c, ab_t x, const char *name);
     /* add: a term with dropout to add before the norm, or NULL */
     ab_t (*norm)(ab_ctx *c, ab_t x, const ab_t *add, const char *name);
-    ab_t (*call)(ab_ctx *c, const char *name, ab_t x, ab_t mem); /* attention: calls another one in its role */
-    ab_t (*token_vectors)(ab_ctx *c);                            /* head: the softmax's table */
-    ab_t (*teacher)(ab_ctx *c);                                  /* head: the teacher's logits */
-    ab_t (*own_layer)(ab_ctx *c, ab_t x, const char *name);      /* head: a layer below this name */
+    ab_t (*call)(ab_ctx *c, const char *name, ab_t x, ab_t mem); /* for attentions: calls another in the same role */
+    ab_t (*token_vectors)(ab_ctx *c);                            /* for a head: table of the softmax */
+    ab_t (*teacher)(ab_ctx *c);                                  /* for a head: the teacher's logits */
+    ab_t (*own_layer)(ab_ctx *c, ab_t x, const char *name);      /* for a head: a layer below `name` */
 } layer_calls;
 
 struct attn_context {
@@ -55,62 +55,62 @@ struct attn_context {
     const ab_position_plugin *pos;
     const void *pos_cfg;
     const char *plugin;            /* the running plugin's name, for what it records */
-    ab_t tokens;                   /* ids [rows] of x's rows; id 0: not known */
+    ab_t tokens;                   /* ids [rows] of x's tokens; id 0: not known */
     bool bias;                     /* projections have biases */
-    double query_factor;           /* factor on queries; 0: none */
+    double query_factor;           /* factor on queries; 0: no factor */
     bool queried;                  /* ab_query, which applies query_factor, has been called */
     bool separate_init;            /* Glorot initialisation of q, k and v separately, not of the fused matrix */
     bool keep_weights;             /* softmaxes over keys are kept as SCOPE.weights [B,H,Tq,Tk] */
     bool mixes_tokens;             /* the feed-forward or block claims AB_MIXES_TOKENS and may see sentences */
     bool generic;                  /* never fuse, so that the conformance check can compare both forms */
-    ab_t x, mem;                   /* the plugin's rows; id 0: embedding, where only info is set */
+    ab_t x, mem;                   /* the plugin's rows; id 0 in a position's `embed`: only info is set */
     int64_t q_rows, k_rows;        /* rows of x and of mem */
-    int64_t batch, q_time, k_time; /* B, longest query sentence Tq, longest key sentence Tk */
+    int64_t batch, q_time, k_time; /* B, longest query sentence Tq, and longest key sentence Tk */
     ab_t q_off, k_off;             /* ids [B+1]: first row of each sentence */
-    ab_t qpos, kpos;               /* ids [Tq], [Tk] */
+    ab_t qpos, kpos;               /* ids [Tq] and ids [Tk] */
     ab_t klen;                     /* ids [B]: keys of each sentence */
     /* a decoding step: in self-attention each hypothesis is a sentence with one query; in cross-attention each source
      * sentence has its `beam` hypotheses as queries, all at one position */
     bool decode;
     int64_t capacity, cache_rows;  /* steps and rows of a cache */
-    int64_t seen;                  /* T of cached tensors: at least the steps so far, including this one */
+    int64_t seen;                  /* T of cached tensors: at least the number of steps so far, this step included */
     ab_t ancestors, parents, time; /* ids [R,capacity], [R], [1] */
-    int64_t n_remembered;          /* tensors that this call has cached, which number their names */
-    int32_t culprit;               /* the node that prevents fusion, and why; NULL: not known */
+    int64_t n_remembered;          /* number of tensors that this call has cached; part of their names */
+    int32_t culprit;               /* the node that prevents fusion, and the reason; NULL: not known */
     const char *because;
-    ab_t weights, summed;           /* weights and result of the last fused attention (attn_fused_sum) */
-    ab_t values, value_rows;        /* [B,n,Tk,d]: the values of a sum over keys; the result of ab_value */
-    bool several_values;            /* this call sums different values */
-    int64_t n_carried;              /* states that this call has made, which number their names */
+    ab_t weights, summed;           /* weights and result of the latest fused attention (attn_fused_sum) */
+    ab_t values, value_rows;        /* values: [B,n,Tk,d], summed over keys; value_rows: result of ab_value */
+    bool several_values;            /* this call sums different values over keys */
+    int64_t n_carried;              /* number of states that this call has made; part of their names */
     ab_t joined;                    /* the fused projection, once made: q, k, v of x, or k, v of mem */
     narrowed *narrowed;             /* restricted scores of this call */
     traced_weights *weights_traced; /* likewise */
-    key_value *attended;            /* fused keys and values of this call; each pair has a cache */
+    key_value *attended;            /* fused keys and values of this call; every pair has its own cache */
     double residual_dropout;        /* dropout of the output before the residual addition */
-    const layer_calls *layer;       /* in a block: its sublayers; in an attention: those it calls */
-    const char *const *calls;       /* names of the attentions that this one may call; NULL: none */
-    int depth;                      /* nesting of attentions that call one another */
+    const layer_calls *layer;       /* in a block: its sublayers; in an attention: the attentions that it calls */
+    const char *const *calls;       /* names of the attentions that this one may call; NULL: no names */
+    int depth;                      /* how deeply attentions that call one another are nested */
     const char *called[8];          /* scopes of the attentions called so far */
 };
 
 bool attn_scales_queries(ab_ctx *c);      /* scales queries by query_factor; else false and an error */
 void attn_note_values(ab_ctx *c, ab_t v); /* records the values of a sum over keys */
-/* The weighted sum as one fused operation (attention_scores.c); id 0: p cannot be fused. */
+/* The weighted sum p v as one fused operation (attention_scores.c); id 0: p cannot be fused. */
 ab_t attn_fused_sum(ab_ctx *c, ab_t p, ab_t v);
-/* Returns sum: y plus the position's `values`; as one operation with y if y is fused and `values` adds a table of
- * vectors by id. */
+/* Returns sum, which is y plus the position's `values`: as one operation with y if y is fused and `values` adds a table
+ * of vectors by id. */
 ab_t attn_fused_values(ab_ctx *c, ab_t y, ab_t sum);
 struct score_program;
 typedef struct {
     const struct score_program *f;
     ab_t leaf[4], ids;
     double scale, dropout;
-    int64_t place; /* its number among the dropouts (DROPOUT in op.h) */
+    int64_t place; /* the dropout's number (DROPOUT in op.h) */
     bool causal;
 } attn_program;
-/* q, k [maps]: those of each map of the program. */
+/* q, k [maps]: queries and keys of each map of program f. */
 ab_t attn_attend_program(ab_ctx *c, const ab_t *q, const ab_t *k, ab_t v, const attn_program *f);
-ab_t attn_carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e); /* a decoding state, initially zero */
+ab_t attn_carried(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e); /* a decoding state, which begins as zeros */
 /* in a decoding step: adds `now` [rows,..] to the sum carried by each row's parent */
 ab_t attn_carried_sum(ab_ctx *c, ab_t now);
 ab_t attn_zeros(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e);
@@ -123,11 +123,11 @@ bool attn_is_causal(const ab_ctx *c);
 bool attn_is_self(const ab_ctx *c);                      /* are x and mem the same rows? */
 ab_t attn_offsets(ab_ctx *c, bool query_side);           /* ids [B+1] */
 const char *attn_full_name(ab_ctx *c, const char *name); /* below the current scope */
-bool attn_steps(const ab_ctx *c); /* a decoding step in which this call sees one position per hypothesis? */
+bool attn_steps(const ab_ctx *c); /* is this a decoding step in which the call sees one position per hypothesis? */
 /* Finds the sentences of rows computed from x or from mem. False and an error for other rows. */
 typedef struct {
     ab_t offset;
-    int64_t rows, time; /* time: tokens of the longest */
+    int64_t rows, time; /* time: tokens of the longest sentence */
 } attn_sentences;
 bool attn_sentences_of(ab_ctx *c, ab_t rows, attn_sentences *s);
 ab_t attn_pack_as(ab_ctx *c, ab_t x, const attn_sentences *s); /* [1,B,T,n] -> rows [s->rows,n] */
@@ -136,7 +136,7 @@ bool attn_may_scan(ab_ctx *c, ab_t x, int backwards);
 
 /* ---- side effects of a plugin's call (records.c) ---- */
 ab_t attn_noise(ab_ctx *c, bool normal, const int64_t dim[4]);
-/* most: limit on the value's elements */
+/* most: largest allowed number of the value's elements */
 void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, double weight, int most);
 
 ab_kind hook_owner(ab_hook h); /* the kind of plugin that the hook belongs to; AB_NO_KIND: the host */
@@ -144,8 +144,8 @@ ab_kind hook_owner(ab_hook h); /* the kind of plugin that the hook belongs to; A
 ab_hook enter_hook(ab_ctx *c, ab_hook next);
 /* Claims the name for the current hook's kind. False and an error if another kind owns it. */
 bool attn_claim(ab_ctx *c, const char *name);
-/* A learned value below the current scope; a product with one, whose matrix [n, wide] is initialised by Glorot's
- * uniform rule. */
+/* attn_param: a learned value below the current scope. attn_linear: a product with such a matrix [n, wide], initialised
+ * by Glorot's uniform rule. */
 ab_t attn_param(ab_ctx *c, const char *name, const int64_t dim[4], double scale, double fill);
 ab_t attn_linear(ab_ctx *c, ab_t x, const char *name, int64_t width, int64_t wide, int bias, int relu);
 typedef struct {

@@ -9,7 +9,7 @@ enum { Q, K, V, BETA, DECAY, DELTA_IN, A = BETA, B, DPLR_DECAY, DPLR_IN };
 typedef struct {
     const char *name;
     bool dplr;
-    ab_t in[DPLR_IN]; /* q, k, v; then beta, decay, or with dplr a, b, decay */
+    ab_t in[DPLR_IN]; /* q, k, v; then either beta, decay, or with dplr a, b, decay */
     int n;
 } scan;
 
@@ -63,8 +63,8 @@ static ab_t all_positions(ab_ctx *c, const scan *s, int backwards)
     if (one) return t_delta_scan(c, x[Q], x[K], x[V], x[BETA], x[DECAY], backwards, chunk_of(c, x[K]));
     return t_delta_scan_composed(c, x[Q], x[K], x[V], x[BETA], x[DECAY], backwards, DELTA_CHUNK);
 }
-/* Runs a recurrence with `each` positions per token. Only the position that it reaches last is read; the others get
- * queries of 0. */
+/* Runs a recurrence with `each` positions per token. Only the position that it reaches last is read; the other
+ * positions get queries of 0. */
 static ab_t all_tokens(ab_ctx *c, scan s, int64_t each, int backwards)
 {
     if (each == 1) return all_positions(c, &s, backwards);

@@ -33,7 +33,7 @@ static rotation rotation_of(const ab_ctx *c, ab_t x)
 {
     const node *sum = &c->v[x.id], *a = &c->v[sum->i.ADD.a], *b = &c->v[sum->i.ADD.b];
     rotation none = {{{0}, 0}, {0}, {0}};
-    if (sum->op == OP_SLICE && sum->a.SLICE.axis == -3) { /* x is some of the heads */
+    if (sum->op == OP_SLICE && sum->a.SLICE.axis == -3) { /* x is a slice of the heads */
         rotation all = rotation_of(c, (ab_t){sum->i.SLICE.x});
         all.of.col += sum->a.SLICE.from * sum->dim[3];
         return all;
@@ -65,14 +65,14 @@ static rotation rotation_of_maps(const ab_ctx *c, const ab_t *x, int64_t maps, i
     return all;
 }
 
-/* `rows` with these heads rotated. */
+/* `rows`, in which these heads are rotated. */
 static ab_t turned(ab_ctx *c, ab_t rows, const rotation *r, int64_t heads)
 {
     return t_rotate(c, t_cast(c, rows, c->compute), r->cosine, r->sine, c->attn->q_off, r->of.col, heads);
 }
 
-/* Finds x as columns of rows: a projection's own, or else x's heads merged into new rows. In a bf16 run activations of
- * a projection are fp32 and are cast, because kernels read rows of one type. */
+/* Finds x as columns of rows: columns of a projection, or else x's heads merged into new rows. In a bf16 run
+ * activations of a projection are fp32 and are cast, because kernels read rows of one type. */
 static columns columns_of(ab_ctx *c, ab_t x, bool query_side)
 {
     node v = *tape_at(c, x), of = v.op == OP_SLICE && v.a.SLICE.axis == -3 ? c->v[v.i.SLICE.x] : v;
@@ -103,7 +103,7 @@ static columns columns_of_maps(ab_ctx *c, const ab_t *x, int64_t maps, bool quer
     return all;
 }
 
-/* The decoding cache for these keys and values. Each pair in a call has its own. */
+/* The decoding cache for these keys and values. Each pair of keys and values in a call has its own cache. */
 static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t width)
 {
     key_value **at = &c->attn->attended;
@@ -119,7 +119,7 @@ static ab_t cache_of(ab_ctx *c, ab_t k, ab_t v, int64_t width)
 
 static bool softmax_only(const score_program *f) { return !f->n_steps && f->weights == WEIGHTS_SOFTMAX && f->sink < 0; }
 
-/* Attends with fused operations. f: score program for one or several maps; NULL: none. */
+/* Attends with fused operations. f: score program for one or several maps; NULL: no program. */
 static ab_t fused_attend(ab_ctx *c, const ab_t *qs, const ab_t *ks, ab_t v, double scale, const attn_program *f)
 {
     attn_context *t = c->attn;
@@ -150,7 +150,7 @@ static ab_t fused_attend(ab_ctx *c, const ab_t *qs, const ab_t *ks, ab_t v, doub
         at_v = (columns){at_k.rows, K};
     }
     if (!beside(at_q, K, at_k)) {
-        if (attn_steps(c)) { /* a step reads a single tensor */
+        if (attn_steps(c)) { /* in a decoding step, all columns come from a single tensor */
             at_k = (columns){t_concat(c, alone(c, at_q, K), alone(c, at_k, K + U), -1), K};
             at_v = (columns){at_k.rows, 2 * K};
             at_q = (columns){at_k.rows, 0};

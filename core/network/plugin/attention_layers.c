@@ -1,8 +1,8 @@
 /* attention_layers.c - layers along each sentence: recurrent units and convolutions.
  *
- * Operations of the backend run over packed rows. Where it has none, in decoding steps and with `generic`, they are
- * composed: a recurrence as a scan over padded sentences, a convolution as concatenated shifted copies (in decoding, of
- * a carried past). Both forms have the same learned values.
+ * Operations of the backend run over packed rows. In decoding steps, with `generic` and without such an operation,
+ * layers are composed: a recurrence as a scan over padded sentences, a convolution as concatenated shifted copies (in
+ * decoding, of a carried past). Both forms have the same learned values.
  */
 #include "network/plugin/attention_context.h"
 #include <math.h>
@@ -37,7 +37,7 @@ static ab_t gate(ab_ctx *c, ab_t x, ab_t q, int64_t i, int64_t d)
     return t_map(c, t_binary(c, OP_ADD, part(c, x, i, d), part(c, q, i, d)), AB_SIGMOID);
 }
 
-/* x: W x_t + b, columns z, r, n. */
+/* x: W x_t + b, with columns z, r, n. */
 static ab_t gru_step(ab_ctx *c, const void *cfg, ab_t x, ab_t h)
 {
     const cell *g = cfg;
@@ -48,7 +48,7 @@ static ab_t gru_step(ab_ctx *c, const void *cfg, ab_t x, ab_t h)
     return t_binary(c, OP_ADD, n, t_binary(c, OP_MUL, z, t_binary(c, OP_SUB, h, n)));
 }
 
-/* x: W x_t + b, columns i, f, o, g; state: h and m side by side. */
+/* x: W x_t + b, with columns i, f, o, g; state: h and m side by side. */
 static ab_t lstm_step(ab_ctx *c, const void *cfg, ab_t x, ab_t state)
 {
     const cell *l = cfg;
@@ -103,8 +103,8 @@ static ab_t shifted(ab_ctx *c, ab_t x, int64_t by)
     return by < 0 ? t_concat(c, zeros, kept, -2) : t_concat(c, kept, zeros, -2);
 }
 
-/* Concatenates each position with the `more` ones before it (backwards: behind it), in sentence order: [1,B,T,n] ->
- * [1,B,T,(more + 1) n]. A decoding step has one position and carries its past. */
+/* Concatenates each position with the `more` positions before it (backwards: behind it), in sentence order: [1,B,T,n]
+ * -> [1,B,T,(more + 1) n]. A decoding step has one position and carries the earlier positions. */
 static ab_t window(ab_ctx *c, ab_t x, int64_t more, int backwards)
 {
     if (!x.id) return x;
@@ -118,7 +118,7 @@ static ab_t neighbours(ab_ctx *c, ab_t x, int64_t before, int64_t behind)
 {
     ab_t seen = window(c, x, before, 0);
     if (!behind) return seen;
-    ab_t next = window(c, x, behind, 1); /* begins with the position itself, which ends `seen` */
+    ab_t next = window(c, x, behind, 1); /* begins with the position itself, with which `seen` ends */
     if (!next.id) return next;
     int64_t n = tape_at(c, x)->dim[3];
     return t_concat(c, seen, t_slice(c, next, -1, n, behind * n), -1);
@@ -159,7 +159,7 @@ ab_t attn_ahead(ab_ctx *c, ab_t rows, int64_t by)
     return attn_pack_as(c, shifted(c, host_pad(c, rows), by), &s);
 }
 
-/* One operation if the backend has it; otherwise sums in the order of the positions, as in a decoding step. */
+/* Runs one operation if the backend has it; else sums in the order of the positions, as in a decoding step. */
 ab_t host_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind)
 {
     attn_sentences s;
@@ -217,7 +217,7 @@ ab_t host_long_conv(ab_ctx *c, ab_t rows, ab_t past, ab_t future)
     }
     if (attn_steps(c)) return t_cast(c, long_conv_step(c, rows, past), c->compute);
     ab_t y = t_long_conv(c, rows, past, s.offset, 0);
-    if (future.id) { /* the position itself has weight 0 here */
+    if (future.id) { /* here the position itself has weight 0, because `past` has its weight */
         ab_t later = t_concat(c, attn_zeros(c, 1, 1, 1, n), future, -2);
         y = t_binary(c, OP_ADD, y, t_long_conv(c, rows, later, s.offset, 1));
     }

@@ -80,7 +80,7 @@ static bool depends(score_walk *w, int32_t x)
     return yes;
 }
 
-/* Records why node x (0: none) prevents fusion, unless a reason is recorded already. Returns id 0. */
+/* Records why node x prevents fusion (x 0: no node), unless a reason is recorded already. Returns id 0. */
 static ab_t give_up(score_walk *w, int32_t x, const char *because)
 {
     if (!w->failed) w->culprit = x, w->because = because;
@@ -119,7 +119,7 @@ static ab_t leaf(score_walk *w, int32_t x)
     const node *v = &w->c->v[x];
     bool gathered = v->op == OP_GATHER && v->dim[2] == t->q_time && v->dim[3] == keys_of(w->c) &&
                     w->c->v[v->i.GATHER.x].dim[2] == t->q_time;
-    /* ids differ between sentences or heads */
+    /* the ids must be equal for all sentences and heads */
     if (gathered && w->c->v[v->i.GATHER.ids].dim[0] * w->c->v[v->i.GATHER.ids].dim[1] != 1) gathered = false;
     if (gathered && w->ids.id && !attn_same_ids(w->c, w->ids.id, v->i.GATHER.ids)) gathered = false;
     if (gathered && !w->ids.id) w->ids = (ab_t){v->i.GATHER.ids};
@@ -200,7 +200,7 @@ static ab_t match_narrowed(score_walk *w, const narrowed *x)
     *which = w->n;
     if (x->block) w->block = x->block;
     w->leaf[w->n++] = x->by;
-    score_draft_leaf(&w->draft, false); /* the draft counts its leaves */
+    score_draft_leaf(&w->draft, false); /* so that the draft counts this leaf, too */
     return w->draft.score;
 }
 
@@ -271,10 +271,10 @@ static void add_sink(score_walk *w, ab_t sink)
     }
     w->sink = w->n;
     w->leaf[w->n++] = sink;
-    score_draft_leaf(&w->draft, false); /* the draft counts its leaves */
+    score_draft_leaf(&w->draft, false); /* so that the draft counts this leaf, too */
 }
 
-/* The program from the product q k' up to the weights; NULL: none. */
+/* The program from the product q k' up to the weights; NULL: no such program. */
 static score_program *program_of(score_walk *w, const traced_weights *of)
 {
     int32_t t = of->scores;

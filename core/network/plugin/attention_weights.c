@@ -4,7 +4,7 @@
 #include "tensor/graph/score.h"
 #include <string.h>
 
-/* Keeps weights p under a name for pictures of heads, if they have an attention's shape. */
+/* Keeps weights p under a name for pictures of heads, if p has the shape of attention weights. */
 static ab_t named(ab_ctx *c, ab_t p)
 {
     const attn_context *t = c->attn;
@@ -49,7 +49,7 @@ ab_t host_softmax_sink(ab_ctx *c, ab_t s, ab_t sink)
 static double not_after(const void *unused, const int64_t *i) { return (void)unused, i[0] <= i[1]; }
 static double place(const void *unused, const int64_t *i) { return (void)unused, (double)(i[0] + 1); }
 
-/* Returns tau if exactly n numbers, with this sum and sum of squares, are above it. */
+/* Returns tau if exactly n numbers, with this sum and sum of squares, are above tau. */
 static ab_t threshold(ab_ctx *c, bool sparsemax, ab_t n, ab_t sum, ab_t squares)
 {
     if (sparsemax) return t_binary(c, OP_DIV, t_add_scalar(c, sum, -1), n);
@@ -75,8 +75,8 @@ static ab_t support(ab_ctx *c, bool sparsemax, ab_t z)
     return host_detach(c, t_binary(c, OP_LESS_THAN, t_gather(c, tau, last), z));
 }
 
-/* Shifts z to a maximum of 0 and clamps it at -2, masked keys (-inf) too: a number more than 1 below the largest cannot
- * be above tau. */
+/* Shifts z to a maximum of 0 and clamps it at -2, also at masked keys (-inf): a number more than 1 below the largest
+ * cannot be above tau. */
 ab_t host_entmax(ab_ctx *c, ab_t s, double alpha)
 {
     if (alpha != 1.5 && alpha != 2) return tape_fail(c, "ab_entmax: alpha %g, expected 1.5 or 2", alpha);

@@ -37,7 +37,7 @@ static bool are_ids_of(ab_ctx *c, const char *function, ab_t ids, int64_t rows)
     return false;
 }
 
-/* log sum exp of the row - the target's logit. */
+/* Returns log sum exp of the row, minus the target's logit. */
 ab_t host_cross_entropy(ab_ctx *c, ab_t logits, ab_t target)
 {
     if (!logits.id || !target.id) return (ab_t){0};

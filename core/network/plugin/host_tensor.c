@@ -21,8 +21,8 @@ ab_t host_gelu(ab_ctx *c, ab_t a)
     ab_t slope = t_add_scalar(c, t_mul_scalar(c, t_map(c, a, AB_SQUARE), 0.044715 * twice), twice);
     return t_binary(c, OP_MUL, a, t_map(c, t_binary(c, OP_MUL, a, slope), AB_SIGMOID));
 }
-/* max(a, 0) + log(1 + exp(-|a|)) cannot overflow. max(a, 0) is (a + |a|) / 2, whose gradient at 0 is 1/2, as
- * softplus's. With relu's gradient of 0, a weight that begins at 0 would stay 0. */
+/* max(a, 0) + log(1 + exp(-|a|)) cannot overflow. max(a, 0) is (a + |a|) / 2, whose gradient at 0 is 1/2, like that of
+ * softplus. With relu's gradient of 0, a weight that begins at 0 would stay 0. */
 ab_t host_softplus(ab_ctx *c, ab_t a)
 {
     ab_t tail = t_map(c, t_mul_scalar(c, t_map(c, a, AB_ABS), -1), AB_EXP);

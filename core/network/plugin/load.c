@@ -198,7 +198,7 @@ static int check_header(const ab_plugin *p, const char *path, err *e)
 static plugin *accept_plugin(const ab_plugin *p, const char *path, err *e)
 {
     if (check_header(p, path, e) || check_params(p, path, e)) return NULL;
-    plugin *out = xcalloc(1, sizeof *out); /* zeroed: fields that an older plugin lacks are NULL */
+    plugin *out = xcalloc(1, sizeof *out); /* zeroed, so that fields that an older plugin lacks are NULL */
     memcpy(&out->desc, p, p->size < sizeof *p ? p->size : sizeof *p);
     size_t size = iface_size(p->kind);
     memcpy(&out->iface, p->iface, p->iface_size < size ? p->iface_size : size);
@@ -370,8 +370,8 @@ const plugin *const *plugin_list(size_t *n)
 
 bool plugin_is_path(const char *name) { return strchr(name, '/') || plugin_suffix(name); }
 
-/* Finds the plugin that plugin_load opened at this path or built from this source; else one of that name in the user's
- * folders. */
+/* Finds the plugin that plugin_load opened at this path or built from this source; else a plugin of the same name in
+ * the user's folders. */
 static const plugin *find_opened(ab_kind kind, const char *path, err *e)
 {
     size_t n = strlen(path);

@@ -10,8 +10,8 @@ int plugin_check_param(const ab_plugin *p, const ab_option *q, const char *path,
 plugin *plugin_open_tried(const char *path, const char *full, err *e);
 
 /* Does an address, such as a description's pointer, lie inside the data of a loaded program or library? */
-size_t mapped_from(const void *p, bool writable); /* bytes from p to the end of its segment; 0: none */
-void mapped_anywhere(bool yes);     /* true: every address counts as mapped, for descriptions from Python */
+size_t mapped_from(const void *p, bool writable); /* bytes from p to the end of its segment; 0: p is in no segment */
+void mapped_anywhere(bool yes);     /* true: from now on every address counts as mapped, for descriptions from Python */
 bool mapped_text(const char *s);    /* does the text end with 0 inside its segment? */
 bool mapped_list(const void *list); /* does the list of pointers end with NULL inside its segment? */
 #endif

@@ -10,7 +10,7 @@
 #include "network/settings/plugin_files.h"
 
 typedef struct plugin {
-    ab_plugin desc; /* extended with zeros to this host's struct */
+    ab_plugin desc; /* the plugin's description; fields that an older plugin lacks are 0 */
     union {
 #define MEMBER(NAME, name, ...) ab_##name##_plugin name;
         AB_KINDS(MEMBER)
@@ -41,25 +41,25 @@ char *plugin_build(const char *source, err *e);
 /* Opens a shared object, a C source or a Python file; a path already open returns the same plugin. NULL and e on
  * failure. */
 const plugin *plugin_load(const char *path, err *e);
-bool plugin_is_path(const char *name); /* contains '/' or has a plugin_suffix */
-/* Opens a path, or finds a name. kind 0: any. Returns NULL and e on failure. */
+bool plugin_is_path(const char *name); /* does the name contain '/' or have a plugin_suffix? */
+/* Opens a path, or finds a name. kind 0: any kind. Returns NULL and e on failure. */
 const plugin *plugin_open(ab_kind kind, const char *name, err *e);
 /* From now on opens other people's files in child processes that call `shut` to enter a sandbox. This process has only
  * the children's descriptions of these files and cannot make models with them. */
 void plugin_describe_in(int (*shut)(err *e));
-int plugin_open_described(err *e); /* in a child in the sandbox: really opens the files described so far */
+int plugin_open_described(err *e); /* call it in a child in the sandbox: really opens the files described so far */
 /* Calls count, in the sandbox if this process has only descriptions of plugins. NAN and e on failure. */
 double plugin_count_apart(double (*count)(void *self, err *e), void *self, err *e);
-/* Finds a name in the folders, or an open plugin by its path; opens no path. kind 0: any. Returns NULL and e, which
- * names the nearest plugin, if there is none. */
+/* Finds a plugin by name in the folders, or an open plugin by path; opens no path. kind 0: any kind. Returns NULL and
+ * e, which names the most similar plugin, if there is none. */
 const plugin *plugin_find(ab_kind kind, const char *name, err *e);
 /* Folders to search: FOLDER/KIND of every kind, and FOLDER itself. */
 void plugin_add_folder(const char *folder);
-void plugin_add_path(const char *folders);     /* several, separated by colons; NULL or "": none */
+void plugin_add_path(const char *folders);     /* several folders, separated by colons; NULL or "": none */
 bool plugin_task_has_source(const char *name); /* false: the task exists, and its models are decoder-only */
-bool plugin_is_own(const plugin *p);           /* is its file in the program's own folder, the first? */
+bool plugin_is_own(const plugin *p);           /* is p's file in the first folder, the program's own? */
 typedef void (*plugin_file)(const char *path, void *self);
-void plugin_each_file(plugin_file f, void *self); /* calls f for each file in the folders without opening it */
+void plugin_each_file(plugin_file f, void *self); /* calls f for each file in the folders; opens no file */
 /* Loads every plugin in the folders; logs refused ones. The array belongs to the callee. */
 const plugin *const *plugin_list(size_t *n);
 
@@ -80,5 +80,5 @@ void plugin_set_services(const plugin_services *s);
 
 extern ab_host host_table; /* the table that plugins call (host_table.c) */
 void plugin_print(const plugin *p, FILE *f,
-                  bool parameters); /* prints one line; with `parameters` also their docs and the paper */
+                  bool parameters); /* prints one line; `parameters`: also parameters, docs and the paper */
 #endif

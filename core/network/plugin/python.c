@@ -70,7 +70,7 @@ static const struct { /* `ServicesTable` in python/ablate/_native.py has the sam
 #define FUNCTION(result, name, parameters) result(*name) parameters;
 static struct {
     PYTHON(FUNCTION)
-    char *found;  /* lines: the interpreter, its library, 1; NULL: not searched yet */
+    char *found;  /* three lines: the interpreter, its library, "1"; NULL: not searched yet */
     void *module; /* ablate._bridge; NULL: Python has not started */
 } python;
 
@@ -129,7 +129,7 @@ int python_find(err *e)
 
 static int open_library(const char *path, err *e)
 {
-    void *so = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE); /* global: modules in C need its symbols */
+    void *so = dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE); /* global, because modules in C need its symbols */
     if (!so) return fail(e, "%s: cannot be opened: %s", path, dlerror());
 #define FIND(result, name, parameters)                                                                                 \
     if (!(python.name = (result(*) parameters)dlsym(so, #name))) return fail(e, "%s: has no " #name, path);
@@ -171,7 +171,7 @@ static int start(err *e)
     if (library) library[strcspn(library, "\n")] = 0;
     if (open_library(library ? library : "", e)) return free(found), -1;
     char *locale = xstrdup(setlocale(LC_CTYPE, NULL));
-    python.Py_SetProgramName(python.Py_DecodeLocale(program, NULL)); /* to find this program's modules */
+    python.Py_SetProgramName(python.Py_DecodeLocale(program, NULL)); /* so that Python finds this program's modules */
     python.Py_InitializeEx(0);
     setlocale(LC_CTYPE, locale);
     python.module = import_bridge(e);

@@ -5,7 +5,7 @@
 
 /* A file's description, written by Python: `Answer` in python/ablate/_native.py has the same fields. */
 typedef struct {
-    const ab_plugin *plugin; /* lives until the program ends; NULL: error */
+    const ab_plugin *plugin; /* lives until the program ends; NULL: `error` is set */
     char error[2000];
 } python_answer;
 

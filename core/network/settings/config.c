@@ -94,7 +94,7 @@ void config_hash(const settings *s, char out[65])
 int experiment_name_check(const char *name, err *e)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-    enum { LONGEST = 100 }; /* file systems allow 255 bytes */
+    enum { LONGEST = 100 }; /* well below the 255 bytes of file systems */
     if (strlen(name) > LONGEST) return fail(e, "found a name of %zu bytes, expected at most %d", strlen(name), LONGEST);
     if (!*name || name[strspn(name, allowed)] || *name == '.' || *name == '-')
         return fail(e, "found \"%s\", expected only letters, digits, _ - and ., starting with a letter or digit", name);

@@ -30,24 +30,24 @@ typedef struct config {
 #define CONFIG_KIND(NAME, name, ...) const char *name;
     AB_MODEL_KINDS(CONFIG_KIND)
 #undef CONFIG_KIND
-    const char *plugin_path; /* additional plugin folders, separated by colons; "" = none */
+    const char *plugin_path; /* additional plugin folders, separated by colons; "": no such folder */
     /* model (recipe of the paper, sections 3 and 5.4) */
-    int64_t layers, layers_encoder, layers_decoder; /* the last two are never CONFIG_AUTO once resolved */
+    int64_t layers, layers_encoder, layers_decoder; /* all but `layers` are never CONFIG_AUTO once resolved */
     int64_t d_model, d_ff, heads;
     int64_t d_k, d_v;                                      /* per head; never CONFIG_AUTO once resolved */
-    double dropout, attention_dropout, activation_dropout; /* probabilities that a value becomes 0 */
+    double dropout, attention_dropout, activation_dropout; /* probabilities that a value is replaced by 0 */
     double word_dropout;                                   /* probability that a source token becomes <unk> */
     double label_smoothing;                                /* eps */
     int64_t label_smoothing_over;                          /* enum config_smoothing */
-    int64_t char_ngrams;                                   /* vectors of hashed n-grams; 0: none */
+    int64_t char_ngrams;                                   /* vectors of hashed n-grams; 0: no n-grams */
     int64_t share_embeddings;                              /* enum config_share */
     int64_t bias;                                          /* 1: q, k, v and o projections have biases */
     int64_t qkv_init;                                      /* enum config_qkv_init */
     int64_t parametrization;                               /* enum config_parametrization */
-    int64_t base_d_model, base_d_k, base_layers;           /* mup's base; 0: not given */
+    int64_t base_d_model, base_d_k, base_layers;           /* base width, d_k and layers of mup; 0: not given */
     /* text */
     int64_t vocab;      /* enum config_vocab */
-    int64_t vocab_size; /* pieces, including special ones */
+    int64_t vocab_size; /* tokens, special ones included */
     int64_t max_length; /* tokens per side; longer training pairs are skipped */
     int64_t lowercase;
     /* training */
@@ -57,17 +57,17 @@ typedef struct config {
     int64_t batch_tokens;           /* maximum source tokens, and maximum target tokens, of a batch */
     int64_t gradient_accumulation;  /* batches per update */
     double clip_norm;               /* 0: off */
-    int64_t start_step;             /* step of the state in start_from; 0: none */
-    const char *start_from;         /* a model file; "": fresh values */
-    const char *teacher;            /* a model file; "": none */
-    const char *parameter_groups;   /* model/groups.h; "": none */
+    int64_t start_step;             /* the step of the state in start_from; 0: start_from is no state */
+    const char *start_from;         /* a model file; "": no file, new values */
+    const char *teacher;            /* a model file; "": no teacher */
+    const char *parameter_groups;   /* syntax: model/groups.h; "": no groups */
     int64_t eval_every, save_every; /* updates */
     int64_t watch_layers;
     int64_t keep_checkpoints;    /* checkpoints kept */
-    int64_t keep_states;         /* states kept; 0: only the last */
-    int64_t average_checkpoints; /* checkpoints averaged; 1: off */
-    int64_t patience;            /* evaluations; 0: off */
-    const char *max_time;        /* limit on the time of all updates, for config_seconds; "0": none */
+    int64_t keep_states;         /* number of states kept; 0: only the last */
+    int64_t average_checkpoints; /* number of checkpoints averaged; 1: no averaging */
+    int64_t patience;            /* evaluations without a new best before training stops; 0: off */
+    const char *max_time;        /* limit on the time of all updates, as config_seconds reads it; "0": no limit */
     int64_t checkpoint;          /* enum config_select */
     int64_t seed;                /* not an INI key: the sweep sets it from `seeds` */
     /* decoding */
@@ -76,7 +76,7 @@ typedef struct config {
     double length_penalty;
     int64_t max_extra_tokens; /* tokens beyond the source's length */
     int64_t decode_batch;     /* sentences */
-    const char *contrast;     /* a file (text/data/contrasts.h); "": none */
+    const char *contrast;     /* a file (text/data/contrasts.h); "": no file */
     /* machine */
     const char *device; /* auto, cpu, cuda, cuda:N */
     int64_t threads;    /* 0: all */
@@ -106,8 +106,8 @@ typedef struct {
     const char *old, *now;
 } renamed_key;
 extern const renamed_key config_renamed[];
-const char *config_new_name(const char *key);   /* the new name of an old key; NULL for others */
-const char *config_first_name(const char *key); /* a renamed key's old name; other keys unchanged */
+const char *config_new_name(const char *key);   /* the new name of an old key; NULL for other keys */
+const char *config_first_name(const char *key); /* a renamed key's old name, or the key itself */
 /* A model that another run has trained, in a run's folder; the runs may differ in the keys of config_only_decodes. */
 #define TRAINED_FILE "trained"
 bool config_only_decodes(const char *key); /* keys that a trained model does not depend on; device and threads, too */
@@ -123,9 +123,9 @@ typedef struct {
 typedef struct {
     setting *at;
     size_t n, cap;
-} settings; /* {0} is empty; `at` is in the arena used to fill it */
+} settings; /* {0} is empty; `at` is in the arena that fills it */
 
-const char *settings_get(const settings *s, const char *key); /* NULL: not there */
+const char *settings_get(const settings *s, const char *key); /* NULL: s has no such key */
 /* Sets the key's value, or appends the pair. Both texts are copied into `a`. */
 void settings_set(settings *s, const char *key, const char *value, arena *a);
 
@@ -171,7 +171,7 @@ int config_from_json(const char *json, settings *out, arena *a, err *e);
 /* Returns the part EXPERIMENT/CONFIGURATION-sSEED-gN/FILE of the path of a run's file with this seed (-1: any); NULL
  * for other paths. */
 const char *run_file_name(const char *path, int64_t seed);
-bool config_names_run(const char *key); /* can the key (start_from, teacher) name a run? */
+bool config_names_run(const char *key); /* can the value of this key (start_from, teacher) name a run? */
 /* Returns the key's value without the path of the folder of runs, which may move. */
 const char *config_unmoved(const char *key, const char *value);
 /* Returns a run's file under the folder `runs`; `value` itself if it is no run's file. */

@@ -62,7 +62,7 @@ static void add_utf8(str *out, unsigned code)
     while (more--) str_addc(out, (char)(0x80 | (code >> 6 * more & 63)));
 }
 
-/* The four hexadecimal digits of \uXXXX; j->p is before them. */
+/* The four hexadecimal digits of \uXXXX; j->p is before these digits. */
 static int json_hex(json_in *j, unsigned *code)
 {
     *code = 0;

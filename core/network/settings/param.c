@@ -62,7 +62,7 @@ typedef union {
     int64_t i;
     double r;
     const char *t;
-} value; /* the member follows from the parameter's type */
+} value; /* the parameter's type decides which member is used */
 
 static bool is_bounded(const ab_option *p) { return p->min < p->max; }
 

@@ -8,7 +8,7 @@ static const char *const place_names[PLACES] = {"encoder", "decoder", "cross"};
 static const char *const layer_keys[] = {
     "attention", "heads",        "d_k",  "d_v",  "attention_dropout", "bias",
     "position",  "feed_forward", "norm", "d_ff", "dropout",           "activation_dropout"};
-enum { OF_CROSS = 6 }; /* cross-attention has only the first of these */
+enum { OF_CROSS = 6 }; /* cross-attention has only the first six keys */
 
 const char place_expects[] =
     "[layers PLACE] or [layers PLACE FROM-TO], or a key layers.PLACE.KEY or layers.PLACE.FROM-TO.KEY: PLACE is "
@@ -137,7 +137,7 @@ static int spread_pattern(const settings *given, const char **attention, int pla
     return 0;
 }
 
-/* Computes d_k or d_v from a section's heads, if it is auto there. */
+/* Computes d_k or d_v from a section's heads, if d_k or d_v is auto in that section. */
 static int set_width(const settings *given, const char *key, const place_key *k, const char *what, const config *c,
                      settings *out, arena *a, err *e)
 {

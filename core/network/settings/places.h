@@ -13,18 +13,18 @@ enum { PLACE_ENCODER, PLACE_DECODER, PLACE_CROSS, PLACES }; /* in the order of R
 
 typedef struct {
     int place;
-    int64_t from, to; /* to: the last layer; INT64_MAX: all layers */
-    const char *key;  /* KEY, within the text that was read */
+    int64_t from, to; /* range of layers; to: the last layer; INT64_MAX: the range is all layers */
+    const char *key;  /* KEY: a part of the text that was read */
 } place_key;
 
-bool place_key_read(const char *key, place_key *out); /* false: the key has another form */
-/* Returns the KEY of a layer's key; other keys unchanged. */
+bool place_key_read(const char *key, place_key *out); /* returns false if the key has another form */
+/* Returns the KEY of a layer's key; returns other keys unchanged. */
 const char *place_inner(const char *key);
 extern const char place_expects[]; /* for messages: the form of a layer's key */
 
 /* Value of `inner` ("heads", "linear.chunk") set for this layer; NULL: only the run's value applies. */
 const char *place_value(const settings *s, int place, int64_t layer, const char *inner);
-/* The settings of one layer: the run's, overridden by the layer's own. */
+/* The settings of one layer: those of the run, overridden by those of the layer. */
 void place_settings(const settings *s, int place, int64_t layer, settings *out, arena *a);
 
 /* Reads "3*linear + 1*scaled_dot": the plugins of four layers, which later layers repeat. *n = 0: the text is no

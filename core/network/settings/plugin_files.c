@@ -18,7 +18,7 @@ typedef struct {
     bool python;
 } sources;
 
-/* Adds a file of the folder, unless it is listed already. Takes ownership of name. */
+/* Adds a file of the folder, unless the file is listed already. Takes ownership of name. */
 static void add(sources *all, char *name)
 {
     char *path = path_join(all->folder, name);

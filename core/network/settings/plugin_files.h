@@ -3,7 +3,7 @@
 #define ABLATE_PLUGIN_FILES_H
 #include "base/base.h"
 
-/* Length of the suffix that marks a plugin's file: .so, .c or .py; 0: none. */
+/* Length of the suffix that marks a plugin's file: .so, .c or .py; 0 if there is no such suffix. */
 size_t plugin_suffix(const char *value);
 /* SHA-256 of a plugin's file. A Python file is hashed with all its sources and the version of this program. */
 int plugin_hash(const char *path, char out[65], err *e);

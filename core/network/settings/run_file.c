@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is it the folder's name of a run with this seed (-1: any), such as "0123456789ab-s1-g0"? */
+/* Is `name` the folder of a run with this seed (-1: any), such as "0123456789ab-s1-g0"? */
 static bool is_run_folder(const char *name, size_t n, int64_t seed)
 {
     static const char hex[] = "0123456789abcdef", digits[] = "0123456789";

@@ -9,7 +9,7 @@ enum { SMALLEST = 4096, LARGEST = 1 << 20, WANTED = 8 }; /* elements per bucket;
 
 typedef struct {
     size_t at, n;
-    int32_t last; /* the last node that writes to it */
+    int32_t last; /* the last node that writes to this bucket */
 } bucket;
 
 struct buckets {
@@ -45,7 +45,7 @@ void buckets_close(buckets *b)
     free(b);
 }
 
-/* Makes the buckets that contain part of node i's output wait for it. */
+/* Makes the buckets that contain part of node i's output wait for node i. */
 static void wait_for(buckets *b, const node *v, int32_t i)
 {
     size_t width = dtype_size(b->p->type), from = (size_t)((char *)v->data - b->grad) / width,
@@ -68,7 +68,7 @@ static void find_stops(buckets *b)
 {
     int32_t latest = 0;
     b->n_stops = 0;
-    for (size_t i = 0; i < b->n; i++) { /* in sending order */
+    for (size_t i = 0; i < b->n; i++) { /* in the order in which buckets are sent */
         int32_t last = b->b[b->n - 1 - i].last;
         if (last > latest) b->stops[b->n_stops++] = latest = last;
     }

@@ -189,14 +189,14 @@ static void close_file(opened *o)
     cJSON_Delete(o->header);
 }
 
-/* A whole number in the header; -1 if it is anything else. */
+/* A whole number in the header; -1 if x is anything else. */
 static int64_t whole(const cJSON *x)
 {
     double v = cJSON_IsNumber(x) ? x->valuedouble : -1;
     return v >= 0 && v <= 9007199254740992.0 && v == (double)(int64_t)v ? (int64_t)v : -1;
 }
 
-static size_t type_bytes(const char *name) /* 0: this type's size is not checked */
+static size_t type_bytes(const char *name) /* 0: a type whose size is not checked */
 {
     static const struct {
         const char *name;

@@ -25,14 +25,14 @@ bool meta_int(const checkpoint_meta *m, const char *key, int64_t *out);
 int meta_bytes(const checkpoint_meta *m, const char *key, str *out, err *e); /* decoded */
 void meta_free(checkpoint_meta *m);
 
-/* Writes parameters, `n_slots` optimizer slots (0: none) by these names, and the entries of m. */
+/* Writes parameters, `n_slots` optimizer slots by these names (0: no slots), and the entries of m. */
 int checkpoint_write(const char *path, params *p, const char *const *slots, uint32_t n_slots, const checkpoint_meta *m,
                      err *e);
 int checkpoint_read_meta(const char *path, checkpoint_meta *out, err *e);
 /* Reads every parameter of `p`, which must be present with its shape. Ignores other entries of the file. */
 int checkpoint_read(const char *path, params *p, const char *const *slots, uint32_t n_slots, err *e);
-/* Reads the parameters that the file has with equal name and shape, embeddings only with `embeddings`. *taken: their
- * number, without buffers. Appends the other names to `left`. Returns -1 and e if the file cannot be read. */
+/* Reads the parameters that the file has with equal name and shape, embeddings only with `embeddings`. *taken: number
+ * of those read, without buffers. Appends the other names to `left`. Returns -1 and e if the file cannot be read. */
 int checkpoint_read_matching(const char *path, params *p, bool embeddings, size_t *taken, str *left, err *e);
 /* Sets p to the mean of the values of several files. */
 int checkpoint_average(const char *const *paths, size_t n, params *p, err *e);

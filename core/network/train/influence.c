@@ -10,7 +10,7 @@ typedef struct {
     weights_source from;
     ab_t probe, gradient;
     const int32_t *queries, *keys; /* [sentences + 1] first rows of the sentences */
-    int64_t rows, stride;          /* most queries, most keys of a sentence */
+    int64_t rows, stride;          /* rows: most queries of a sentence; stride: most keys */
     size_t heads;
     float *at; /* [sentences][heads][rows][stride]: sums of squared derivatives, then weights */
 } seen;

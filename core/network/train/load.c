@@ -32,7 +32,7 @@ static const char *recorded_name(const cJSON *recorded, const setting *s, const 
 
 /* Plugins whose hash differs from the recorded one. */
 typedef struct {
-    str names, how; /* names, as in "attention 'scaled_dot', norm 'layer_norm'"; how: both hashes of the last one */
+    str names, how; /* names, as in "attention 'scaled_dot', norm 'layer_norm'"; how: the last plugin's two hashes */
     int n;
 } others;
 

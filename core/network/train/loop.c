@@ -41,7 +41,7 @@ static int evaluate(training *t, err *e)
     t->best = t->dev_ppl;
     t->best_step = t->step;
     t->worse = 0;
-    bool last = t->step == c->steps || t->out_of_time; /* these weights will be the final ones */
+    bool last = t->step == c->steps || t->out_of_time; /* the weights after this update are the final ones */
     if (!t->j->folder || c->checkpoint != SELECT_BEST || last || !comm_leads(t->j->comm)) return 0;
     return state_write_best(t, before, e);
 }
@@ -108,7 +108,7 @@ static bool is_mark(const training *t, int64_t step)
     return step % POINTS == 0 || step == t->m->cfg.steps;
 }
 
-/* Runs one update. On the CPU its losses are read at once, so NaN never reaches the weights. */
+/* Runs one update. On the CPU, the update's losses are read at once, so NaN never reaches the weights. */
 static train_outcome update(training *t, err *e)
 {
     const config *c = &t->m->cfg;

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TILE = 4096 }; /* elements; a dozen tiles in fp32 fit into the second-level cache */
+enum { TILE = 4096 }; /* elements per tile; a dozen tiles in fp32 fit into the second-level cache */
 
-/* Stages of an update, in this order, each for all parameters. */
+/* Stages of an update, in this order. Each stage runs for all parameters before the next one. */
 typedef enum { REFRESH, MEASURE, UPDATE, DEEDS } deed;
 static const char *const deed_names[DEEDS] = {"refresh", "measure", "update"};
 
@@ -16,10 +16,10 @@ typedef struct {
     const model *m;
     deed what;
     int group;
-    int64_t period;                 /* REFRESH: runs every `period` steps */
+    int64_t period;                 /* number of steps between runs of REFRESH */
     size_t from, count;             /* with tiles: first element in the flat vectors, and number of elements */
     int32_t p, g, slot[MOST_SLOTS]; /* with tiles: nodes of the inputs for parameters, gradients and slots */
-    const param *whole;             /* this tape's only parameter; NULL: tiles */
+    const param *whole;             /* this tape's only parameter; NULL: the tape works on tiles */
     char *scalars;                  /* step, scale, sums, learning rates of the groups; in the backend's memory */
     const void *grad;
 } update;
@@ -29,7 +29,7 @@ struct optimizer {
     size_t n;
     workspace space; /* memory of the running tape */
     char *scalars;
-    char *grad; /* params.grad, where tapes of whole parameters read gradients */
+    char *grad; /* params.grad, from which tapes of whole parameters read gradients */
     int n_sums; /* figures that the plugin's `measure` returns per parameter */
 };
 
@@ -176,7 +176,7 @@ static void list_updates(optimizer *o, deed what)
 static int trace_all(optimizer *o, err *e)
 {
     const void *space;
-    do { /* plans again if the workspace moved, because earlier tapes have addresses in the old one */
+    do { /* plans again if the workspace moved, because earlier tapes have addresses in the old workspace */
         space = o->space.data;
         for (size_t i = 0; i < o->n; i++) {
             tape_free(o->at[i].tape);
@@ -245,7 +245,7 @@ static void set(const optimizer *o, int which, double value)
                   size == sizeof value ? (void *)&value : (void *)&narrow, size);
 }
 
-/* Sets the factor on the gradient, clipped to clip_norm. A device computes it itself, so the host need not wait. */
+/* Sets the factor on the gradient, clipped to clip_norm. A device computes this factor, so the host need not wait. */
 static void set_scale(optimizer *o, const void *grad, double scale, double *norm)
 {
     const model *m = o->m;

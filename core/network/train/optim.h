@@ -14,7 +14,7 @@ void optim_close(optimizer *o);
  * gradient's norm after scaling. */
 int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e);
 
-/* For checks: the sums of the last update [AB_MEASURED], in the backend's memory; tape i, NULL: there are fewer. */
+/* For checks. optim_sums: the last update's sums [AB_MEASURED], in backend memory. optim_tape: tape i or NULL. */
 const void *optim_sums(const optimizer *o);
 ab_ctx *optim_tape(const optimizer *o, size_t i);
 

@@ -114,7 +114,7 @@ static int keep_state(const training *t, err *e)
     unlink(to);
     str whole = {0};
     int bad = link(from, to) && (file_read(from, &whole, e) ||
-                                 file_write(to, whole.s, whole.n, e)); /* without links in the file system: copy */
+                                 file_write(to, whole.s, whole.n, e)); /* copies if the file system has no links */
     str_free(&whole);
     free(from);
     free(to);
@@ -285,7 +285,7 @@ int state_start_from(training *t, char *said, size_t most, err *e)
     return bad;
 }
 
-/* Does the average of checkpoints up to the best so far need this one? */
+/* Does the average of checkpoints up to the best one so far need the checkpoint of this step? */
 static bool averaged_with_best(const training *t, int64_t step)
 {
     const config *c = &t->m->cfg;
@@ -331,7 +331,7 @@ int state_save(training *t, err *e)
 
 /* ---- final weights ---- */
 
-/* Averages the last checkpoints, or with checkpoint = best the best one and those before it. */
+/* Averages the last checkpoints, or with checkpoint = best the best checkpoint and those before it. */
 static int average(training *t, train_result *out, err *e)
 {
     const config *c = &t->m->cfg;

@@ -7,15 +7,15 @@ typedef struct {
     train_job *j;
     model *m;
     train_step *s;
-    struct watch *watch; /* watch.h; NULL: off, or another rank watches */
+    struct watch *watch; /* see watch.h; NULL: off, or another rank watches */
     batcher *batches;
     int64_t step; /* updates made */
     double best;
-    int64_t best_step;  /* lowest dev perplexity */
+    int64_t best_step;  /* step of the lowest dev perplexity */
     int64_t best_saved; /* best_step of the state on disk, whose weights a resumed run needs */
     double dev_ppl;
     int64_t dev_step; /* step of the last evaluation */
-    int64_t worse;    /* evaluations since the best */
+    int64_t worse;    /* number of evaluations since the best one */
     double seconds, src_tokens, tgt_tokens;
     double run_before, processor_before; /* train_result's */
     struct {
@@ -27,10 +27,10 @@ typedef struct {
     double waiting[STEPPER_PENDING]; /* target tokens of each batch whose loss is still unknown */
     int n_waiting;
     double sum, tokens;     /* sums over the step whose batches are being counted */
-    int64_t counted, known; /* batches of that step so far; last step with a known loss */
+    int64_t counted, known; /* counted: batches of that step so far; known: last step with a known loss */
     double plain;           /* loss per token of step `known` */
     bool stopping;          /* some rank was asked to stop, so all stop */
-    double limit;           /* max_time in seconds; 0: none */
+    double limit;           /* max_time in seconds; 0: no limit */
     bool out_of_time;       /* some rank has reached the limit, so this step is the last */
     str points;             /* all points of the run's curves so far: lines of metric, step, value */
 } training;
@@ -46,7 +46,7 @@ int state_write_best(const training *t, int64_t before, err *e);
 int state_write(const training *t, err *e);
 /* Continues from the folder's state, if there is one, and sets t->step. */
 int state_resume(training *t, err *e);
-/* At step 0: reads the parameters that fit from the model start_from. said: a description of them. */
+/* At step 0: reads the parameters that fit from the model start_from. said: a description of what was read. */
 int state_start_from(training *t, char *said, size_t most, err *e);
 /* With start_step: continues from another run's state, the file start_from, except its best checkpoint and times. */
 int state_fork(training *t, char *said, size_t most, err *e);

@@ -6,7 +6,7 @@
 
 static bool is_state(const char *name) { return same(name, STATE_FILE) || has_prefix(name, "state-"); }
 
-/* Reads a state's number of updates. False: the file is no state. */
+/* Reads a state's number of updates. Returns false if the file is no state. */
 static bool updates_of(const char *path, int64_t *at)
 {
     checkpoint_meta meta = {0};

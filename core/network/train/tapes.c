@@ -15,7 +15,7 @@ void tapes_close(tapes *t)
 
 static int64_t rounded(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-/* The shape of a tape for this batch. Both backends round times up to 4, so that dropout on [B,H,Tq,Tk] drops equal
+/* The shape of the tape for this batch. Both backends round times up to 4, so that dropout on [B,H,Tq,Tk] drops equal
  * elements. */
 static model_shape shape_for(const model *m, const batch *b)
 {

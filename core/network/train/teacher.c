@@ -57,7 +57,7 @@ int teacher_teach(teacher *t, const batch *b, ab_ctx *student, err *e)
     model_loss_inputs(c, &view, 1);
     if (tape_run(c, &(run_options){.from = PHASE_CONST})) return fail(e, "teacher: %s", c->error.text);
     const node *from = &c->v[tape_find(c, "logits").id], *to = &student->v[tape_find(student, TEACHER).id];
-    if (!to->data) return 0; /* nothing reads the teacher's logits */
+    if (!to->data) return 0; /* nothing reads the teacher's logits, so none are computed */
     if (from->type != to->type || node_count(from) != node_count(to))
         return fail(e, "teacher: %lld logits of type %s, expected %lld of type %s", (long long)node_count(from),
                     dtype_name(from->type), (long long)node_count(to), dtype_name(to->type));

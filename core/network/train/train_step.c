@@ -14,9 +14,9 @@ struct train_step {
     optimizer *optim;
     tapes tapes, evaluation; /* evaluation: for train_step_perplexity on a device */
     void *sum;               /* [params.total]: summed gradients; NULL until an update has a second batch */
-    int batches;             /* batches since the last update */
-    int64_t parts;           /* this rank's batches in the update, empty ones too: each adds a value of every buffer */
-    const comm *comm;        /* the other ranks; NULL: none */
+    int batches;             /* number of batches since the last update */
+    int64_t parts;           /* this rank's batches in the update, also empty: each adds its value of every buffer */
+    const comm *comm;        /* the other ranks; NULL: one rank */
     buckets *buckets;
     teacher *teacher;   /* NULL: none */
     bool reducing;      /* buckets are being sent */
@@ -122,7 +122,7 @@ static uint64_t dropout_step(const train_step *s, int64_t step)
     return (uint64_t)step + ((uint64_t)(s->batches & 255) << 24);
 }
 
-/* A rank whose slice of the batch is empty adds a gradient and losses of 0 and its buffers unchanged. */
+/* A rank whose slice of the batch is empty adds a gradient of 0, losses of 0 and its unchanged buffers. */
 static int empty_gradient(train_step *s)
 {
     const params *p = &s->m->params;
@@ -246,7 +246,7 @@ static void per_pair(const batch *b, const double *losses, double *nll, const in
     }
 }
 
-/* example number in the split -> index among the pairs */
+/* Maps an example's number in the split to its index among the pairs. */
 static int64_t *places(const pairs *p)
 {
     int64_t most = 0;
@@ -301,7 +301,7 @@ static double score(model *m, const pairs *p, double *nll, double *hits, const c
     if (!all) return NAN;
     tapes own = {.m = m}, *t = kept ? kept : &own;
     int64_t *place = places(p);
-    double sums[2] = {0}; /* sums of losses and of tokens */
+    double sums[2] = {0}; /* sum of losses, sum of tokens */
     batch b;
     bool bad = false;
     for (int64_t k = 0; !bad && batcher_next(all, &b); k++) {

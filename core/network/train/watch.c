@@ -96,7 +96,7 @@ static int record_entropy(watch *w, const ab_ctx *c, const batch *b, bool decode
     snprintf(what, sizeof what, "%s", cross ? "cross" : "self");
     snprintf(name, sizeof name, "%s.%lld.%.8s.weights", decoder ? "dec" : "enc", (long long)layer, what);
     ab_t x = tape_find(c, name);
-    if (!x.id) return 0; /* not a softmax over keys */
+    if (!x.id) return 0; /* the attention has no softmax over keys */
     void *p = read_numbers(c, x, (size_t)node_count(&c->v[x.id]), e);
     if (!p) return -1;
     snprintf(what, sizeof what, "%s.entropy", cross ? "cross" : "self");
@@ -165,7 +165,7 @@ int watch_before(watch *w, const ab_ctx *tape, const batch *b, err *e)
 
 /* ---- gradients and updates ---- */
 
-/* The layer of a parameter in this stack: 3 for "dec.3.ffn.1.w"; -1: none. */
+/* The layer of a parameter in this stack: 3 for "dec.3.ffn.1.w"; -1: no such layer. */
 static int64_t layer_of(const char *name, const char *stack)
 {
     size_t n = strlen(stack);

@@ -5,7 +5,7 @@
 ab_ctx *weights_tape(model *m, const batch *b, err *e)
 {
     model_batch view = train_view(b);
-    view.shape.src_rows = b->src_rows, view.shape.tgt_rows = b->tgt_rows; /* without padding rows */
+    view.shape.src_rows = b->src_rows, view.shape.tgt_rows = b->tgt_rows; /* the batch's rows without padding rows */
     m->keep_weights = true;
     ab_ctx *c = model_loss_tape(m, &view.shape, false, e);
     m->keep_weights = false;

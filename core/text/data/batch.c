@@ -11,7 +11,7 @@ struct batcher {
     int64_t pool; /* [pairs] */
     batch_limits limits;
     batch_state next;
-    int64_t planned; /* epoch of order, cut and turn; -1: none */
+    int64_t planned; /* epoch of order, cut and turn; -1: no epoch yet */
     int64_t *order;  /* [p->n]: pairs in the order of the plan */
     int64_t *cut;    /* [n_batches+1]: batch k is order[cut[k]] .. order[cut[k+1]-1] */
     int64_t *turn;   /* [n_batches]: the k-th batch of the epoch is batch turn[k] */
@@ -37,10 +37,10 @@ static int64_t longest_of(const int64_t *at, int64_t n)
     return most;
 }
 
-/* The largest number of n sequences that have at most `budget` tokens together. */
+/* The largest number of sequences, out of n, that together have at most `budget` tokens. */
 static int64_t most_within(const int64_t *at, int64_t n, int64_t longest, int64_t budget)
 {
-    AUTOFREE int64_t *with = xcalloc((size_t)longest + 1, sizeof *with); /* with[l]: sequences of l tokens */
+    AUTOFREE int64_t *with = xcalloc((size_t)longest + 1, sizeof *with); /* with[l]: number of sequences of l tokens */
     int64_t most = 0;
     for (int64_t i = 0; i < n; i++) with[at[i + 1] - at[i]]++;
     for (int64_t length = 0, left = budget; length <= left && length <= longest; length++) {
@@ -253,7 +253,7 @@ static int32_t read_before(const pairs *p, int64_t at, bool first)
     return (p->text ? !at : first) ? VOCAB_BOS : p->tgt[at - 1];
 }
 
-/* Copies one side of the items: ids (target: also inputs), positions, offsets; then padding rows. */
+/* Copies one side of the items: ids (of the target side also the inputs), positions, offsets; then padding rows. */
 static void copy_side(const batcher *b, int64_t k, range mine, bool target, int64_t cap, int32_t *in, int32_t *out,
                       int32_t *pos, int32_t *offset)
 {
@@ -277,7 +277,7 @@ static void copy_side(const batcher *b, int64_t k, range mine, bool target, int6
     }
 }
 
-/* Replaces source tokens by VOCAB_UNK. They depend on (seed, epoch, index) only, like the batch. */
+/* Replaces source tokens by VOCAB_UNK. Which ones depends on (seed, epoch, index) only, as the batch does. */
 static void drop_words(const batcher *b, int64_t k, range mine, int32_t *ids, int64_t rows)
 {
     rng r = rng_seed(b->o.seed ^ UINT64_C(0x9e3779b97f4a7c15), (uint64_t)b->next.epoch << 32 | (uint64_t)b->next.index);

@@ -21,29 +21,29 @@ typedef struct {
     int64_t src_rows, tgt_rows;       /* real tokens */
     int64_t predicted;                /* target rows that carry loss: all, or those with a label */
     int64_t src_cap, tgt_cap;         /* src_rows, tgt_rows rounded up to batch_options.round: the arrays' lengths */
-    int64_t src_longest, tgt_longest; /* longest sentence [tokens], EOS or BOS counted */
+    int64_t src_longest, tgt_longest; /* length of the longest sentence [tokens], EOS or BOS counted */
     const int32_t *src_ids;           /* [src_cap]: x + EOS; padding rows VOCAB_PAD */
     const int32_t *src_pos;           /* [src_cap]: position within the sentence, from 0; padding rows 0 */
     const int32_t *src_offset;        /* [n_sentences+1]: sentence i is rows src_offset[i] .. src_offset[i+1]-1 */
-    /* [tgt_cap]: BOS + y; for windows the previous tokens, with labels the inputs; padding VOCAB_PAD */
+    /* [tgt_cap]: BOS + y; windows: the previous tokens; labels: the inputs; padding rows: VOCAB_PAD */
     const int32_t *tgt_in;
     const int32_t *tgt_out;    /* [tgt_cap]: y + EOS, or labels; -1 for padding rows and tokens without a label */
     const int32_t *tgt_pos;    /* [tgt_cap]: like src_pos */
     const int32_t *tgt_offset; /* [n_sentences+1] */
     const int64_t *example;    /* [n_sentences]: the pair's number in the task's split */
-    int64_t epoch, index;      /* the batch's number */
-    int64_t all_src_rows, all_tgt_rows, all_predicted; /* sizes of the whole batch; this one may be a rank's slice */
+    int64_t epoch, index;      /* together the batch's number */
+    int64_t all_src_rows, all_tgt_rows, all_predicted; /* sizes of the whole batch; this batch may be a rank's slice */
     batch_limits limits;                               /* limits over all batches of its batcher */
 } batch;
 
 typedef struct {
     int64_t batch_tokens;  /* budget of each side [tokens] */
-    int64_t max_sentences; /* 0 = no limit */
+    int64_t max_sentences; /* 0: no limit */
     int64_t round;         /* rounds rows up to a multiple of this; 0 or 1: no rounding */
-    int64_t pool;          /* pairs sorted together, in batches' worth; 0 = 64 */
+    int64_t pool;          /* number of batches whose pairs are sorted together; 0 means 64 */
     uint64_t seed;
     double word_dropout; /* training: probability that a source token, except EOS, becomes VOCAB_UNK */
-    /* ranks > 1: slice `rank` of each batch is returned: whole pairs or windows, about equal tokens, maybe none */
+    /* ranks > 1: returns slice `rank` of each batch: whole pairs or windows, about equally many tokens, maybe none */
     int64_t rank, ranks;
     /* Called before an epoch's first batch, to replace the pairs' ids in place. NULL: ids stay */
     void (*renew)(void *self, int64_t epoch);
@@ -53,16 +53,16 @@ typedef struct {
 
 typedef struct {
     int64_t epoch, index;
-} batch_state; /* the next batch: both count from 0 */
+} batch_state; /* the next batch; both are counted from 0 */
 
 typedef struct batcher batcher;
-/* Returns NULL and e if there is no pair or one exceeds the budget (e has its number and lengths). For dev and test use
- * batch_tokens >= the split's longest side. */
+/* Returns NULL and e if there is no pair or a pair exceeds the budget (e has the pair's number and lengths). For dev
+ * and test use batch_tokens >= the split's longest side. */
 batcher *batcher_new(const pairs *p, const batch_options *o, err *e);
 void batcher_free(batcher *b);
 bool batcher_next(batcher *b, batch *out);   /* false: the pass is over (never in training) */
 batch_state batcher_state(const batcher *b); /* state of the next batch; stored in checkpoints */
-/* Continues at this state. Returns -1 and e if it cannot belong to these data and options. */
+/* Continues at this state. Returns -1 and e if the state cannot belong to these data and options. */
 int batcher_seek(batcher *b, batch_state s, err *e);
 int64_t batcher_count(const batcher *b); /* batches in the current epoch */
 double batcher_fill(const batcher *b);   /* mean over the epoch of max(src_rows, tgt_rows) / batch_tokens */

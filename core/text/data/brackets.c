@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the blank at `text`; 0: none. Articles also have thin (U+2009) and no-break spaces (U+00A0). */
+/* Bytes of the blank at `text`; 0: no blank. Articles also have thin (U+2009) and no-break spaces (U+00A0). */
 static size_t blank(const char *text)
 {
     if (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r') return 1;
@@ -95,7 +95,7 @@ static void add_word(str *out, const char *text, const char *end)
     }
 }
 
-/* An open bracket: its offset in the output, and the words before it. A bracket without words is removed. */
+/* An open bracket: its offset in the output, and the number of words before it. A bracket without words is removed. */
 typedef struct {
     size_t at, words;
 } opened;

@@ -7,7 +7,7 @@
 typedef struct {
     int64_t n;
     const char **source, **right, **wrong; /* [n], in text */
-    int64_t *group;                        /* [n]: index into name; -1: none */
+    int64_t *group;                        /* [n]: index into name; -1: no group */
     char **name;                           /* [n_groups], in the order of their first lines */
     int64_t n_groups;
     str text;

@@ -9,13 +9,13 @@ enum { COLUMNS = 10, FORM = 1, UPOS = 3, FEATS = 5, HEAD = 6, MISC = 9 };
 typedef struct {
     char *id; /* the entity's id */
     word_span at;
-    bool open, pronoun; /* the mention's head is a pronoun */
+    bool open, pronoun; /* pronoun: the mention's head is a pronoun */
 } mention;
 
 typedef struct {
     const char *form;
-    size_t head;            /* HEAD - 1; for the root larger than any index */
-    bool pronoun, personal; /* any pronoun; personal: one that may have an antecedent */
+    size_t head;            /* index of the head's word, HEAD - 1; for the root, larger than any index */
+    bool pronoun, personal; /* pronoun: any pronoun; personal: a pronoun that may have an antecedent */
 } word;
 
 typedef struct {
@@ -31,7 +31,7 @@ typedef struct {
 
 /* ---- one word ---- */
 
-/* Returns VALUE of KEY=VALUE in a column whose values | separates, and its length *n; NULL: none. */
+/* Returns VALUE of KEY=VALUE in a column of values between |, and the value's length *n; NULL: no such key. */
 static const char *value_of(const char *column, const char *key, size_t *n)
 {
     size_t length = strlen(key);
@@ -128,7 +128,7 @@ static size_t head_of(const reading *r, word_span m)
 {
     for (size_t i = m.from; i < m.to; i++)
         if (r->word[i].head < m.from || r->word[i].head >= m.to) return i;
-    return m.from; /* the heads form a circle */
+    return m.from; /* the heads form a circle, so no head is outside the span */
 }
 
 /* Does span m overlap a mention of entity `id` that ends before the pronoun? */
@@ -141,8 +141,8 @@ static bool has_entity(const reading *r, word_span m, size_t pronoun, const char
     return false;
 }
 
-/* The last mention before the pronoun whose head is no pronoun: of entity `id`, or with !of_it one that overlaps no
- * mention of `id`. Among mentions with one end, the shortest. */
+/* The last mention before the pronoun whose head is no pronoun: a mention of entity `id`, or with !of_it a mention that
+ * overlaps no mention of `id`. Among mentions with the same end, the shortest. */
 static word_span nearest_mention(const reading *r, size_t pronoun, const char *id, bool of_it)
 {
     word_span best = {0};

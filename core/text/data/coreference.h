@@ -10,7 +10,7 @@
 #include "base/base.h"
 
 typedef struct {
-    size_t from, to; /* words [from, to) of the sentence; both 0: none */
+    size_t from, to; /* words [from, to) of the sentence; both 0: no words */
 } word_span;
 
 /* A personal or possessive pronoun whose entity has an earlier mention in the sentence: one that ends before the
@@ -18,7 +18,7 @@ typedef struct {
 typedef struct {
     size_t sentence, pronoun; /* the pronoun's sentence and word */
     word_span antecedent;     /* the entity's nearest earlier mention */
-    word_span other;          /* the nearest earlier mention of another entity that overlaps no mention of the first */
+    word_span other;          /* the nearest earlier mention that overlaps no mention of the pronoun's entity */
 } anaphor;
 
 typedef struct {
@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
     coreference_sentence *sentence; /* [n] */
     size_t n, cap;
-    size_t withheld; /* sentences left out: a word is empty or only underscores */
+    size_t withheld; /* number of sentences left out because a word is empty or only underscores */
     anaphor *pair;   /* [n_pairs], by sentence, then pronoun */
     size_t n_pairs, pair_cap;
     arena memory;

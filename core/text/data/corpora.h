@@ -18,12 +18,12 @@ typedef struct {     /* a piece of a text file; pieces with the same `out` are c
     const char *out; /* "train.en" */
     const download *from;
     const char *member; /* file or folder inside the tar archive; NULL: the download is the file itself */
-    bool gzip;          /* the piece itself is gzipped (the archive around it may be, too) */
+    bool gzip;          /* the piece itself is gzipped, whether or not its archive is */
 } piece;
 
-typedef struct { /* a file of a treebank, which the converter must produce with this sha256 */
+typedef struct { /* a file of a treebank: the converter must produce a file with this sha256 */
     const char *out, *sha256;
-    const download *articles; /* FORM_GENIA: numbers of its articles, one per line */
+    const download *articles; /* FORM_GENIA: a file with the numbers of its articles, one per line */
 } tree_file;
 
 typedef struct { /* how pieces become bracketed trees, one per line (brackets.h) */
@@ -36,7 +36,7 @@ typedef struct {
     const char *name, *about, *licence;
     const piece *pieces;
     int n_pieces;
-    const tree_form *trees; /* NULL: plain text; files that it does not name, such as a licence, are copied unchanged */
+    const tree_form *trees; /* NULL: plain text; files that `trees` does not name, such as a licence, are only copied */
 } corpus;
 
 extern const corpus known_corpora[];
@@ -45,7 +45,7 @@ extern const int n_known_corpora;
 /* Makes the folder dir/NAME with the corpus's files; keeps existing ones. Logs its steps. Returns -1 and e if there is
  * no network, a checksum differs (e has both), an archive lacks a member, or sides differ in length. */
 int corpus_get(const corpus *c, const char *dir, err *e);
-/* *here: number of the corpus's files in dir/NAME; *all: of all its files. */
+/* *here: number of the corpus's files that are in dir/NAME; *all: number of all its files. */
 void corpus_state(const corpus *c, const char *dir, int *here, int *all);
-int64_t corpus_download_bytes(const corpus *c); /* bytes of all its downloads */
+int64_t corpus_download_bytes(const corpus *c); /* bytes of all of c's downloads */
 #endif

@@ -100,7 +100,7 @@ static int encode_side(const vocab *v, const char *line, id_list *out, err *e)
     return 0;
 }
 
-/* Adds pair i; with `filter` it may be dropped (see dataset_build). */
+/* Adds pair i. With `filter`, pair i may be dropped (see dataset_build). */
 static int gather(gathering *g, int64_t i, const char *src_line, const char *tgt_line, const vocab *src,
                   const vocab *tgt, bool filter, int64_t max_length, err *e)
 {
@@ -160,7 +160,7 @@ static int gather_labels(gathering *g, int64_t i, const ab_example *x, const voc
     return 0;
 }
 
-/* Adds line i as inputs with labels. Its first `given` tokens are not predicted, nor is its end if `endless`. */
+/* Adds line i as inputs with labels. Not predicted are the line's first `given` tokens and, if `endless`, its end. */
 static int gather_line(gathering *g, int64_t i, const char *line, const vocab *v, const ab_vocabs *asked, err *e)
 {
     int64_t from = g->tgt.n;
@@ -181,7 +181,7 @@ static int gather_line(gathering *g, int64_t i, const char *line, const vocab *v
     return 0;
 }
 
-/* Cuts the lines' tokens into windows: of one text, or of documents that end before these tokens, ends [n_ends]. In
+/* Cuts the lines' tokens into windows of one text, or of documents; ends [n_ends]: the token behind each document. In
  * training, windows are placeholders for drawn ones, so there is one text and its tail has no window. */
 static int cut_windows(gathering *g, const int64_t *ends, int64_t n_ends, int64_t window, bool train, err *e)
 {

@@ -20,10 +20,10 @@ typedef struct {                      /* pairs of sequences; read-only for users
     const int64_t *example;           /* [n]: the pair's number in the task's split (pairs may have been dropped) */
     int64_t src_longest, tgt_longest; /* [tokens], EOS counted */
     const int32_t
-        *in; /* with labels: the input at each position of tgt, which has the label or -1; NULL: the previous token */
-    int64_t text, window;             /* `text` tokens in all, tgt[0 .. text), in windows of `window`; 0: no windows */
-    int64_t n_documents, *documents;  /* windows per document of dev or test; 0, NULL: one text */
-    int64_t n_given, n_empty, n_long; /* lines given; dropped as empty, as too long */
+        *in; /* with labels: the input at each position of tgt (tgt has the label or -1); NULL: the previous token */
+    int64_t text, window;             /* `text` tokens, tgt[0 .. text), in windows of `window` tokens; 0: no windows */
+    int64_t n_documents, *documents;  /* number of windows per document of dev or test; 0 and NULL: one text */
+    int64_t n_given, n_empty, n_long; /* lines given; lines dropped as empty, and as too long */
     void *block;                      /* the memory of all arrays above */
 } pairs;
 

@@ -21,7 +21,7 @@ static unsigned fault_of(utf8proc_int32_t c)
     if (c == '\r') return 1 << TEXT_CR;
     if (c == 0x85 || c == 0x2028 || c == 0x2029) return 1 << TEXT_SEPARATOR;
     if ((c < ' ' && c != '\t') || (c >= 0x7f && c < 0xa0)) return 1 << TEXT_CONTROL;
-    /* U+200C and U+200D are no faults: Persian, Hindi and emoji need them */
+    /* U+200C and U+200D are no faults: Persian, Hindi and emoji use them */
     bool mark = c == 0xfeff || c == 0x200b || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
                 (c >= 0x2060 && c <= 0x2064) || (c >= 0x2066 && c <= 0x2069);
     return mark ? 1 << TEXT_MARK : 0;

@@ -46,8 +46,8 @@ static int wait_for(pid_t child, const download *d, const char *path)
     }
 }
 
-/* Runs argv [NULL-terminated], found in $PATH. out: its standard output, -1: /dev/null. message: the last line of its
- * standard error. Returns its exit status; -1: a signal ended it, or it did not start. */
+/* Runs argv [NULL-terminated], found in $PATH. out: the program's output, -1: /dev/null. message: the last line of its
+ * standard error. Returns its exit status, or -1 if it did not start or a signal ended it. */
 static int run(const char *const *argv, int out, char message[256], const download *d, const char *path)
 {
     message[0] = 0;
@@ -72,7 +72,7 @@ static int run(const char *const *argv, int out, char message[256], const downlo
 
 /* ---- downloading ---- */
 
-/* The address, or with a mirror MIRROR/host/path. */
+/* The address; if a mirror is set, MIRROR/host/path. */
 static char *address(const char *url)
 {
     const char *mirror = getenv("ABLATE_DATA_MIRROR"), *host = strstr(url, "://");
@@ -80,7 +80,7 @@ static char *address(const char *url)
     return xprintf("%s%s%s", mirror, has_suffix(mirror, "/") ? "" : "/", host + strlen("://"));
 }
 
-/* Tries once with curl, or with wget if there is no curl. */
+/* Tries a download once, with curl, or with wget if there is no curl. */
 static int transfer(const download *d, const char *url, const char *part, char message[256])
 {
     const char *const curl[] = {
@@ -127,7 +127,7 @@ int fetch_download(const download *d, const char *path, err *e)
     if (have != d->bytes) {
         if (have > 0 && have < d->bytes)
             log_line(LOG_INFO, "%s: resuming after %.1f MB", url, (double)have / 1e6);
-        else /* debug for small files: a treebank has hundreds */
+        else /* small files are logged as debug, because a treebank has hundreds */
             log_line(d->bytes < 1000000 ? LOG_DEBUG : LOG_INFO, "%s: getting %.1f MB", url, (double)d->bytes / 1e6);
         status = transfer(d, url, part, message);
         if (status && status != NOT_FOUND && have > 0 &&
@@ -137,7 +137,7 @@ int fetch_download(const download *d, const char *path, err *e)
         }
     }
     int rc = 0;
-    if (status && !size_of(part)) unlink(part); /* wget leaves an empty file */
+    if (status && !size_of(part)) unlink(part); /* wget leaves an empty file when it fails */
     if (status)
         rc = fail(e, "cannot get %s: %s; is there a network? $ABLATE_DATA_MIRROR sets another source", url,
                   *message ? message : "broken off");
@@ -149,7 +149,7 @@ int fetch_download(const download *d, const char *path, err *e)
 
 /* ---- unpacking ---- */
 
-/* Appends to the file `to` the output of argv, or (NULL) a gzip file's content. afresh: truncates it first. */
+/* Appends the output of argv to the file `to`; argv NULL: a gzip file's content. afresh: first truncates `to`. */
 static int append(const char *const *argv, const char *gzip, const char *to, bool afresh, err *e)
 {
     char message[256];

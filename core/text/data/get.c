@@ -81,7 +81,7 @@ static int convert(const tree_form *t, const char *from, const char *list, const
     return rc;
 }
 
-/* The list of a treebank's documents, for treebanks with a file per document (text/metric/documents.h). */
+/* The list of a treebank's documents, if the treebank has a file per document (text/metric/documents.h). */
 #define DOCUMENTS "documents.tsv"
 static bool has_documents(const corpus *c) { return c->trees && c->trees->form == FORM_BRACKETS; }
 
@@ -226,7 +226,7 @@ int corpus_get(const corpus *c, const char *dir, err *e)
                   *lock = path_join(downloads, ".lock");
     int rc = make_folders(folder, e) || make_folders(downloads, e) ? -1 : 0;
     if (!rc) {
-        int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* because two runs would write the same files */
+        int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666); /* a lock: two runs would write the same files */
         while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR) {}
         rc = get_locked(c, dir, e);
         if (fd >= 0) close(fd);

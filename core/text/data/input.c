@@ -33,7 +33,7 @@ static ssize_t take(input_part *p, err *e)
     return got < 0 ? unreadable(name(p), e) : got;
 }
 
-/* Counts further line ends in *ends, up to `most`. *last: the position after the last one. */
+/* Counts further line ends in *ends, up to `most`. *last: the position after the last line end found. */
 static void search(input_part *p, size_t most, size_t *ends, size_t *last)
 {
     while (*ends < most && p->seen < p->held.n) {

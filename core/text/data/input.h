@@ -11,14 +11,14 @@ int input_check(err *e);
 typedef struct {
     const char *name; /* the file's name in messages; NULL: standard input */
     int fd;           /* 0: standard input */
-    bool whole;       /* every part except the last has `most` lines, however long they are or take */
+    bool whole;       /* every part except the last has `most` lines, even if these are long or arrive late */
     size_t first;     /* number of the part's first line, from 1 */
     char **lines;     /* [n], valid until the next part */
     size_t n;
     /* private to input.c */
     str held;
     size_t used, seen, cap; /* used: bytes returned; seen: bytes searched for line ends */
-    double given;           /* when the part was returned */
+    double given;           /* time when the part was returned */
     bool ended;
 } input_part; /* for standard input begin with {0} */
 /* Opens a file. Borrows its name. */

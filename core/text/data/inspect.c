@@ -43,7 +43,7 @@ static void add_length(int64_t bins[LENGTH_BINS], int64_t words)
 }
 
 static uint64_t hash_of(const char *text) { return hash64(text, strlen(text)); }
-/* A hash of both sides that depends on their order. */
+/* A hash of both sides, which depends on their order. */
 static uint64_t pair_of(uint64_t src, uint64_t tgt) { return src * 0x9e3779b97f4a7c15u ^ (tgt + (src >> 32)); }
 
 static int by_hash(const void *a, const void *b)

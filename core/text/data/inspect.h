@@ -6,25 +6,25 @@
 #include "base/base.h"
 
 enum { LENGTH_BINS = 7 };
-extern const int64_t length_bins[LENGTH_BINS - 1]; /* most words of each bin; the last bin has no end */
+extern const int64_t length_bins[LENGTH_BINS - 1]; /* most words of each bin; the last bin has no limit */
 
 typedef struct { /* one split; words are separated by blanks */
     int64_t pairs, src_words, tgt_words;
-    int64_t src_bins[LENGTH_BINS], tgt_bins[LENGTH_BINS]; /* lines by length */
+    int64_t src_bins[LENGTH_BINS], tgt_bins[LENGTH_BINS]; /* number of lines by length */
     int64_t empty;                                        /* a side is empty or blank */
     int64_t not_utf8;                                     /* a side is not UTF-8 */
     int64_t identical;                                    /* both sides are the same text */
-    int64_t ratio;        /* one side has ten words or more, and over three times as many as the other */
+    int64_t ratio;        /* one side has ten words or more, and over three times as many as the other side */
     int64_t twice;        /* pairs that occurred before in this split */
     int64_t swapped;      /* pairs that are a training pair with the sides exchanged */
     int64_t in_train;     /* dev and test: the pair is in train too */
     int64_t src_in_train; /* dev and test: the source is in train too */
-    int64_t long_word;    /* vocabularies are trained without a side, because it has a too long word (vocab.h) */
+    int64_t long_word;    /* a side is left out when vocabularies are trained: a word is too long (vocab.h) */
 } split_report;
 
 typedef struct {
     split_report split[AB_SPLITS];
-    bool alone; /* lines without a source: a pair is a line, and fields about sources or both sides have no meaning */
+    bool alone; /* lines without a source: each pair is a line, and fields about sources or both sides mean nothing */
 } data_report;
 
 /* Called for each fault: example i of a split, and offsetof(split_report, FIELD). */

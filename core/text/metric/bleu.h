@@ -16,7 +16,7 @@ typedef struct {
     enum tokenizer tok;
     bool lowercase;
     enum bleu_smooth smooth;
-    double value; /* value of floor and add-k */
+    double value; /* value of the smoothings floor and add-k */
 } bleu_options;   /* {0} is sacreBLEU's default: 13a, mixed case, exp */
 
 /* Reads options as in a command line or an INI: tok "13a", "none", "intl", "char", "zh", "compounds"; smooth "exp",
@@ -30,7 +30,7 @@ typedef struct {
     double precisions[BLEU_ORDERS];                   /* percent, smoothed; all 0 if nothing matches */
     double bp;                                        /* brevity penalty, 0 to 1 */
     int64_t counts[BLEU_ORDERS], totals[BLEU_ORDERS]; /* matching n-grams and all n-grams, before smoothing */
-    int64_t sys_len, ref_len; /* words; ref_len: with several references the closest length, the shorter of two */
+    int64_t sys_len, ref_len; /* words; ref_len: of the reference closest in length; of two as close, the shorter one */
     char signature[160];
 } bleu_score;
 

@@ -10,7 +10,7 @@ size_t chrf_width(const chrf_options *o) { return 3 * (size_t)(o->char_order + o
 
 typedef struct {
     const int32_t *first;
-    size_t left; /* numbers from `first` to the sentence's end */
+    size_t left; /* how many numbers the sentence has from `first` on */
 } suffix;
 
 enum { LONGEST = CHRF_MOST_CHARS };
@@ -36,7 +36,7 @@ static suffix *sorted(const int32_t *x, size_t n)
     return s;
 }
 
-/* Moves *i behind the suffixes that begin with the next n-gram (*first). Returns their number; 0: there is none. */
+/* Moves *i behind the suffixes that begin with the next n-gram (*first). Returns how many; 0: no n-gram left. */
 static size_t next_ngram(const suffix *s, size_t n, size_t order, size_t *i, const suffix **first)
 {
     while (*i < n && s[*i].left < order) ++*i;
@@ -57,7 +57,7 @@ static void count_order(const suffix *h, size_t n_h, const suffix *r, size_t n_r
         if (side <= 0) in_h = next_ngram(h, n_h, order, &i, &at_h);
         if (side >= 0) in_r = next_ngram(r, n_r, order, &j, &at_r);
     }
-    row[0] = all_r ? (double)all_h : 0; /* 0 for an order that the reference lacks */
+    row[0] = all_r ? (double)all_h : 0; /* 0 for an order that the reference does not have */
     row[1] = (double)all_r, row[2] = (double)matching;
 }
 
@@ -90,7 +90,7 @@ static void workspace_free(workspace *w)
 /* string.punctuation of Python */
 static bool is_punctuation(int32_t c) { return c > ' ' && c < 0x7f && strchr("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", c); }
 
-/* Adds a word. A punctuation mark at its end, else one at its beginning, is a word of its own (chrF++.py). */
+/* Adds a word. A punctuation mark at the word's end, else at its beginning, is a word of its own (chrF++.py). */
 static void add_words(workspace *w, side *s, const int32_t *word, size_t n)
 {
     size_t cut = n;

@@ -31,7 +31,7 @@ static size_t next_unmatched(const evalb_bracket *b, size_t n, size_t i)
     return i;
 }
 
-/* Counts one sentence. Both lists are sorted by span; unmatched brackets are paired in one merging pass. */
+/* Counts one sentence. Both lists are sorted by span. One merging pass pairs the unmatched brackets. */
 static void count_sentence(void *self, const evalb_bracket *gold, size_t n_gold, const evalb_bracket *test,
                            size_t n_test)
 {

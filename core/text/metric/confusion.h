@@ -12,7 +12,7 @@ typedef struct { /* brackets of one label */
     const char *label;
     int64_t gold, right, taken, missed; /* gold = right + taken + missed */
     int64_t test, test_right, test_taken,
-        spurious; /* in test trees; test_right differs from right if different labels count as equal (ADVP and PRT) */
+        spurious; /* spurious: in test trees; test_right differs from right if labels count as equal (ADVP and PRT) */
 } confusion_label;
 typedef struct {
     const char *gold, *test;
@@ -24,7 +24,7 @@ typedef struct {
     size_t n_labels, cap_labels;
     confusion_pair *pairs; /* confused pairs, most frequent first */
     size_t n_pairs, cap_pairs;
-    arena memory; /* owns the names */
+    arena memory; /* owns the names of labels */
 } confusion;      /* {0} is empty */
 
 /* Adds gold and test trees, [n] lines as for evalb_score. Returns 0, or -1, e and *out empty. */

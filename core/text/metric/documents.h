@@ -9,7 +9,7 @@
 #include "base/base.h"
 
 /* Appends the numbers of examples of a split's documents, "24 28 31", and checks that their sum is n. Returns the
- * number of documents; 0 if the file has none of this split; -1 and e on failure. */
+ * number of documents; 0 if the file has no document of this split; -1 and e on failure. */
 int64_t documents_read(const char *path, const char *split, int64_t n, str *counts, err *e);
 
 /* Sums rows [m][width] over documents with these numbers of examples: out [documents][width], or NULL. Returns the

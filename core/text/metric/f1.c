@@ -4,7 +4,7 @@
 
 int f1_service(const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *words, size_t n_words)
 {
-    static double *block; /* ab_f1 promises that it lives until the next call */
+    static double *block; /* ab_f1 promises that these results live until its next call */
     enum { OF_A_SENTENCE = 3 + 3 + 2 };
     evalb_params p;
     evalb_result all;

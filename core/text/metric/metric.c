@@ -1,4 +1,4 @@
-/* metric.c - the kinds of metrics, a table row each. */
+/* metric.c - the kinds of metrics, each a row of a table. */
 #include "text/metric/metric.h"
 #include "base/cleanup.h"
 #include "text/metric/bleu.h"

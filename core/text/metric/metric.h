@@ -6,9 +6,9 @@
 
 /* How a metric adds up per-sentence statistics, on which tests over sentences and designs depend. */
 typedef struct {
-    const char *name;  /* its name in the database */
+    const char *name;  /* the aggregation's name in the database */
     size_t width;      /* numbers per sentence */
-    stats_score score; /* the score from summed statistics */
+    stats_score score; /* computes the score from summed statistics */
     double (*influence)(const double *rows, size_t m, const void *options, double *z); /* influence.h */
     bool log_scale; /* values are compared as logarithms; differences are shown as changes in percent */
 } aggregation;
@@ -19,7 +19,7 @@ const aggregation *aggregation_recorded(const char *name, const char *metric, si
 
 typedef struct {
     const char *name;       /* "BLEU" */
-    const char *unit;       /* "%"; "" for none; NULL: not recorded */
+    const char *unit;       /* "%"; "": no unit; NULL: not recorded */
     int direction;          /* 1: higher values are better; -1: lower ones; 0: neither */
     const aggregation *sum; /* NULL: unknown, or no statistics */
 } metric;
@@ -32,7 +32,7 @@ bool metric_of_every_run(const char *name);
 /* Finds which split a metric was measured on, from the end of its name (BLEU_test, BLEU_dev) or signature ("..., dev"):
  * "dev" or "test"; NULL: neither names it. *plain (may be NULL): length of the name without the split. */
 const char *metric_split(const char *name, const char *signature, size_t *plain);
-/* Finds NAME_test, else NAME; for NAME_dev also a NAME measured on dev. Returns its index; n: none. */
+/* Finds NAME_test, else NAME. For NAME_dev, also finds a NAME measured on dev. Returns the index; n: not found. */
 size_t metric_named(const char *const *names, size_t n, const char *name);
 
 /* 1: a is better than b; -1: worse; 0: equal, or the metric has no direction. For a difference d, metric_better(m, d,

@@ -6,9 +6,9 @@
  * each word of a text adds its n-grams in one step. */
 #define NO_PREFIX UINT32_MAX
 
-enum { FIRST_SLOTS = 1024, MOST_CLEARED = 16 }; /* MOST_CLEARED: most slots cleared per slot used */
+enum { FIRST_SLOTS = 1024, MOST_CLEARED = 16 }; /* MOST_CLEARED: a table with more slots per entry is freed */
 
-/* Frees a long sentence's table, because clearing it would cost time for every later sentence. */
+/* Frees the table after a long sentence, because clearing it would cost time for every later sentence. */
 void ngrams_clear(ngrams *g)
 {
     if (g->n_slots > FIRST_SLOTS && g->n_slots > MOST_CLEARED * g->n) {

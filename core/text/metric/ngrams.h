@@ -6,10 +6,10 @@
 enum { NGRAM_ORDERS = 4 };
 
 typedef struct {
-    uint32_t first, last; /* word: its range in `text`; n-gram: its first n-1 words, and its last word */
+    uint32_t first, last; /* a word's range in `text`; an n-gram's first n-1 words, and its last word */
     uint32_t order;       /* 0: a word, not an n-gram */
     uint32_t in_hyp, in_ref,
-        in_this; /* occurrences; in_ref: the most in any one reference; in_this: in reference `this_ref` */
+        in_this; /* in_hyp: in the hypothesis; in_ref: most in any one reference; in_this: in reference `this_ref` */
     uint32_t this_ref;
 } ngram;
 
@@ -27,6 +27,6 @@ void ngrams_clear(ngrams *g); /* for the next sentence; keeps the memory unless 
 void ngrams_free(ngrams *g);
 /* Counts a tokenized text's words and n-grams, as hypothesis or another reference. Returns the number of words. */
 int64_t ngrams_add(ngrams *g, const codes *tokenized, bool hypothesis);
-/* For each order: n-grams of the hypothesis that some reference matches (clipped counts), and all of the hypothesis. */
+/* For each order: the hypothesis's n-grams that some reference matches (clipped counts), and all of its n-grams. */
 void ngrams_match(const ngrams *g, double matches[NGRAM_ORDERS], double totals[NGRAM_ORDERS]);
 #endif

@@ -68,7 +68,7 @@ static inline __attribute__((always_inline)) void add_drawn(const double *sums, 
     }
 }
 
-/* moved[t] = the sum of difference rows over the subset that trial t draws; both [..][width] */
+/* moved[t] = the sum of the difference rows in the subset that trial t draws; both arrays are [..][width] */
 static void draw_subsets(const double *difference, size_t n, size_t width, double *moved, size_t trials, uint64_t seed)
 {
     AUTOFREE double *sums = xmalloc(SUBSETS * width * sizeof *sums);
@@ -146,7 +146,7 @@ size_t stats_holm(double *p, size_t n)
 {
     AUTOFREE ranked *order = xmalloc((n + 1) * sizeof *order);
     size_t m = 0;
-    double least = 0; /* an adjusted p must not be below that of a smaller p */
+    double least = 0; /* an adjusted p must not be below the adjusted value of a smaller p */
     for (size_t i = 0; i < n; i++)
         if (!isnan(p[i])) order[m++] = (ranked){p[i], i};
     qsort(order, m, sizeof *order, by_p);

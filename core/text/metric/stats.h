@@ -15,7 +15,7 @@ enum { STATS_TRIALS = 10000, STATS_SEED = 12345 };
 typedef double (*stats_score)(const double *sum, const void *options);
 double stats_ratio(const double *sum, const void *options); /* part, whole; 0 if the whole is 0; options: NULL */
 double stats_bleu(const double *sum, const void *options);  /* BLEU_STATS numbers; options: a bleu_options or NULL */
-double stats_f1(const double *sum, const void *options); /* matched, gold, found; 0 if there are none; options: NULL */
+double stats_f1(const double *sum, const void *options); /* matched, gold, found; 0 if nothing matches; options: NULL */
 double stats_perplexity(const double *sum, const void *options); /* nll, tokens; NaN without tokens */
 
 /* ---- over sentences ---- */

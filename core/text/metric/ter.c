@@ -27,7 +27,7 @@ static bool is_asian_mark(int32_t c)
     return any_of(c, marks, LENGTH(marks));
 }
 
-/* The ranges of sacreBLEU, with its errors: 3200 to 3f22 was meant to be 32ff, and Kana never match its pattern. */
+/* The ranges of sacreBLEU, with its errors: 3200 to 3f22 was meant to end at 32ff, and Kana never match its pattern. */
 static bool is_asian_word(int32_t c)
 {
     static const int32_t words[][2] = {{0x4e00, 0x9fff}, {0x3400, 0x4dbf}, {0x31c0, 0x31ef}, {0x2e80, 0x2eff},
@@ -72,7 +72,7 @@ static void workspace_free(workspace *w)
     word_numbers_free(&w->known);
 }
 
-enum { MOST_WORDS = 5000 }; /* limit for the search's two tables [hypothesis, reference] */
+enum { MOST_WORDS = 5000 }; /* most words of a line, which limit the search's tables [hypothesis, reference] */
 
 static int prepare(workspace *w, const ter_options *o, const char *line, codes *out, err *e)
 {

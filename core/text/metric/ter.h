@@ -8,7 +8,7 @@
 #include "base/base.h"
 
 typedef struct {
-    bool case_sensitive; /* else both sides are lowercased */
+    bool case_sensitive; /* false: both sides are lowercased */
     bool normalized;     /* Tercom's tokenisation of punctuation */
     bool no_punct;       /* . , ? : ; ! " ( ) are removed */
     bool asian;          /* normalized and no_punct also treat Chinese and Japanese characters */

@@ -19,13 +19,13 @@ typedef struct {
     int32_t *hyp, *shifted; /* [n_hyp] */
     size_t n_hyp, n_ref;
     cell *cells;    /* [n_hyp + 1][n_ref + 1] for `hyp` */
-    cell *spare;    /* cells of a shifted hypothesis; rows before the shift are valid in `cells` only */
-    int32_t *place; /* [n_ref]: the word of the hypothesis aligned with each reference word; -1: before the first */
+    cell *spare;    /* cells of a shifted hypothesis; rows before the shift are valid only in `cells` */
+    int32_t *place; /* [n_ref]: the hypothesis word aligned with each reference word; -1: before the first word */
     bool *wrong_hyp, *wrong_ref;
     int candidates;
 } search;
 
-/* Fills the rows from `row` on, in each only cells near the diagonal. */
+/* Fills the rows from `row` on; fills only the cells near the diagonal. */
 static void fill(const search *s, const int32_t *hyp, cell *cells, size_t row)
 {
     size_t wide = s->n_ref + 1;
@@ -94,7 +94,7 @@ typedef struct {
     bool found;
 } candidate;
 
-/* Prefers the larger gain, then the longer block, then the earlier one, then the earlier target. */
+/* Prefers the larger gain, then the longer block, then the earlier block, then the earlier target. */
 static bool is_better(const candidate *a, const candidate *b)
 {
     if (!b->found || a->gain != b->gain) return !b->found || a->gain > b->gain;

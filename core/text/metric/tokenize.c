@@ -149,7 +149,7 @@ static void tokenize_13a(codes *text, codes *spare)
     static const char *const changes[][2] = {{"<skipped>", ""}, {"-\n", ""},   {"\n", " "},  {"&quot;", "\""},
                                              {"&amp;", "&"},    {"&lt;", "<"}, {"&gt;", ">"}};
     for (size_t i = 0; i < LENGTH(changes); i++) codes_replace(text, spare, changes[i][0], changes[i][1]);
-    codes_pad(text, spare); /* now a stop at either end has a neighbour that is no digit */
+    codes_pad(text, spare); /* now each stop at an end of the text has a neighbour that is no digit */
     western(text, spare);
 }
 

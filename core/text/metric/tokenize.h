@@ -13,11 +13,11 @@ extern const char *const tokenizer_names[N_TOKENIZERS];
 
 typedef bool (*codes_class)(int32_t c);
 
-/* Each edits *text in one pass from the left and never reads its own output. *spare is working memory. */
+/* Each of these edits *text in one pass from the left and never reads its own output. *spare: working memory. */
 void codes_replace(codes *text, codes *spare, const char *from, const char *to); /* replaces every ASCII text `from` */
 void codes_set_apart(codes *text, codes *spare, codes_class class);              /* blanks around the class */
 void codes_pad(codes *text, codes *spare);                                       /* adds a blank at both ends */
-/* Splits off a full stop or comma unless digits are on both sides, and a dash behind a digit. */
+/* Splits off a full stop or comma unless digits are on both sides of it, and a dash behind a digit. */
 void codes_split_marks(codes *text, codes *spare);
 void codes_swap(codes *a, codes *b);
 /* Tokenizes *text in place; words are then separated by spaces (codes_space). *spare is working memory. */

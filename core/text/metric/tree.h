@@ -15,8 +15,8 @@ bool slice_is(slice a, const char *text);
 bool slice_same(slice a, slice b);
 
 typedef struct {
-    slice label;       /* "NP-SBJ"; empty in "( (S ...))" */
-    slice word;        /* s is NULL except in a leaf */
+    slice label;       /* "NP-SBJ"; empty for the root in "( (S ...))" */
+    slice word;        /* the word of a leaf; for other nodes s is NULL */
     size_t first, end; /* covers leaves [first, end); a leaf covers itself */
 } tree_node;
 
@@ -31,8 +31,8 @@ typedef struct {
 
 enum tree_status {
     TREE_GOOD,
-    TREE_UNBALANCED, /* read by adding brackets at the end, or ignoring surplus ones */
-    TREE_BAD         /* not a tree: the nodes are invalid */
+    TREE_UNBALANCED, /* read by adding missing closing brackets at the end, or by ignoring surplus ones */
+    TREE_BAD         /* not a tree: the nodes must not be used */
 };
 /* Replaces t by the trees of the line; an empty line has no nodes. Unless the line is good, *column (from 1) and e
  * describe the error; either may be NULL. */

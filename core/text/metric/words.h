@@ -3,7 +3,7 @@
 #define ABLATE_METRIC_WORDS_H
 #include "text/metric/codes.h"
 
-/* Finds the next word of c[0..n) at or after *i: c[*from .. *i). Returns false if there is none. */
+/* Finds the next word of c[0..n) at or after *i, which is then c[*from .. *i). Returns false if no word is left. */
 bool words_next(const int32_t *c, size_t n, size_t *i, size_t *from);
 
 typedef struct {

@@ -7,7 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define CACHE_VERSION "2" /* raise it when the same lines would give another vocabulary */
+#define CACHE_VERSION "2" /* raise this when the same lines would give another vocabulary */
 
 static void add_line(sha256 *s, const char *line)
 {

@@ -37,7 +37,7 @@ const char *place_of(const char *text, char out[PLACE])
     *out = 0;
     for (const file *f = files; f && !*out; f = f->next) {
         if (!f->n || text < f->line[0] || text >= f->end) continue;
-        size_t low = 0, high = f->n; /* the line is one of [low, high) */
+        size_t low = 0, high = f->n; /* the line is among lines [low, high) */
         while (high - low > 1) {
             size_t middle = low + (high - low) / 2;
             if (f->line[middle] <= text)

@@ -63,7 +63,7 @@ int refuse(const char *kind, int64_t size, int64_t n, const std::string &message
 {
     long most = number_after(message, "value <= ");
     if (most > 0) {
-        const long usual = most / 4 / 100 * 100; /* small enough that tokens recur (Gowda and May 2020, section 4) */
+        const long usual = most / 4 / 100 * 100; /* few enough that tokens recur (Gowda and May 2020, section 4) */
         return fail(
             e, "vocab_size %lld is too large: %lld lines give a %s vocabulary of at most %ld; set vocab_size = %ld%s",
             (long long)size, (long long)n, kind, most, usual ? usual : most,
@@ -105,14 +105,14 @@ int spm_train(bool bpe, int64_t size, const char *const *symbols, int64_t n_symb
             {"unk_id", std::to_string(VOCAB_UNK)},
             {"bos_id", std::to_string(VOCAB_BOS)},
             {"eos_id", std::to_string(VOCAB_EOS)},
-            {"character_coverage", "1.0"}, /* so that the training text reads back unchanged */
+            {"character_coverage", "1.0"}, /* keeps all characters, so that the training text reads back unchanged */
             {"normalization_rule_name", "identity"},
             {"remove_extra_whitespaces", "false"},
-            {"max_sentence_length", "1000000000"}, /* the default would drop lines over 4,192 bytes */
+            {"max_sentence_length", "1000000000"}, /* by default, lines over 4,192 bytes are dropped */
             {"num_threads", "1"},
             {"minloglevel", "4"},
         };
-        /* SentencePiece does not add the tab to its alphabet by itself. */
+        /* SentencePiece does not by itself add the tab to its alphabet. */
         if (std::any_of(lines, lines + n, [](const char *line) { return strchr(line, '\t'); }))
             options["user_defined_symbols"] = "\t";
         for (int64_t i = 0; i < n_symbols; i++) {

@@ -14,11 +14,11 @@ typedef struct spm spm;
 
 /* Trains on lines[n] (valid UTF-8, no line ends) and appends the serialised model to `model`. bpe: BPE, else unigram.
  * symbols[n_symbols]: words that become one piece each, with the blank before them. Equal lines give equal bytes,
- * because it uses one thread and no sampling. Returns 0, or -1 and e (SentencePiece's message, rewritten). */
+ * because training uses one thread and no sampling. Returns 0, or -1 and e (SentencePiece's message, rewritten). */
 int spm_train(bool bpe, int64_t size, const char *const *symbols, int64_t n_symbols, const char *const *lines,
               int64_t n, str *model, err *e);
 
-/* Opens a serialised model. Returns NULL and e if the bytes are not one. The caller calls spm_close. */
+/* Opens a serialised model. Returns NULL and e if the bytes are no model. The caller calls spm_close. */
 spm *spm_open(const void *data, size_t n, err *e);
 void spm_close(spm *m);
 int64_t spm_size(const spm *m);                  /* ids */

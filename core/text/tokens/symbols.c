@@ -24,7 +24,7 @@ static size_t place(const symbols *t, const char *s, size_t n)
     return i;
 }
 
-/* Indexes every text, with free slots for as many again. */
+/* Indexes every text, with enough free slots to double the number of texts. */
 static void index_all(symbols *t)
 {
     size_t slots = 64;
@@ -46,7 +46,7 @@ int64_t symbols_add(symbols *t, const char *s, size_t n)
 }
 
 typedef struct {
-    int64_t count, first; /* first: rank by first occurrence */
+    int64_t count, first; /* first: rank by order of first occurrence */
     char *text;
 } ranked;
 

@@ -6,7 +6,7 @@
 typedef struct {
     char **text; /* [n]: the symbols of ids VOCAB_SPECIALS .. VOCAB_SPECIALS + n - 1; stored in `memory` */
     int64_t n;
-    size_t cap;    /* texts that fit */
+    size_t cap;    /* number of texts that fit */
     int32_t *slot; /* [slots]: index into text, or -1; open addressing, slots a power of 2 */
     size_t slots;
     arena memory;
@@ -15,7 +15,7 @@ typedef struct {
 /* Length of the first symbol of s (UTF-8, not empty): up to the next blank (words), or one code point (not words). */
 size_t symbol_length(const char *s, bool words);
 
-/* Adds s[n] if it is new; returns its index in text. */
+/* Adds s[n] if it is new. Returns the index of s[n] in text. */
 int64_t symbols_add(symbols *t, const char *s, size_t n);
 /* Finds the `most` most frequent symbols of lines[n] (0: all); ties in order of first occurrence. */
 void symbols_count(symbols *t, bool words, int64_t most, const char *const *lines, int64_t n);

@@ -13,10 +13,10 @@
 #include "base/base.h"
 
 enum {
-    VOCAB_PAD,     /* padding rows; never in text */
-    VOCAB_UNK,     /* unseen in training */
+    VOCAB_PAD,     /* id of padding rows; never in text */
+    VOCAB_UNK,     /* not seen in training */
     VOCAB_BOS,     /* the decoder's first input */
-    VOCAB_EOS,     /* the end, on both sides */
+    VOCAB_EOS,     /* end of a source or target sentence */
     VOCAB_SPECIALS /* the first id of a real token */
 };
 #define WORDPIECE_INSIDE "##"           /* begins a piece inside a word */
@@ -60,7 +60,7 @@ vocab *vocab_train_with(vocab_kind kind, int64_t size, bool lowercase, const cha
 vocab *vocab_with_symbols(const char *dir, vocab_kind kind, int64_t size, bool lowercase, const char *const *symbols,
                           int64_t n_symbols, const char *const *lines, int64_t n, err *e);
 void vocab_free(vocab *v);                /* v may be NULL */
-void vocabs_free(vocab *src, vocab *tgt); /* frees both sides' vocabularies, which may be the same */
+void vocabs_free(vocab *src, vocab *tgt); /* frees the vocabularies of both sides, which may be the same */
 
 vocab_kind vocab_kind_of(const vocab *v);
 int64_t vocab_size(const vocab *v); /* ids 0 .. size - 1 */
@@ -84,7 +84,7 @@ vocab *vocab_read(const void *data, size_t n, err *e);
 
 /* Offset of the first byte of s[n] that is not well-formed UTF-8 (RFC 3629), or -1. */
 int64_t utf8_bad(const char *s, size_t n);
-enum { LONGEST_WORD = 32766 };        /* characters; SentencePiece counts a word's characters in 16 bits */
+enum { LONGEST_WORD = 32766 };        /* characters, because SentencePiece counts a word's characters in 16 bits */
 bool word_too_long(const char *line); /* bpe and unigram are trained without a line that has such a word */
 /* Appends s (UTF-8) in lower case. */
 void utf8_lower(const char *s, str *out);

@@ -208,7 +208,7 @@ int vocab_encode(const vocab *v, const char *line, id_list *out, err *e)
     return rc;
 }
 
-/* Appends a SentencePiece token with its blanks as blanks, except the line's first, which encoding added. */
+/* Appends a SentencePiece token. Its blanks become blanks, except the line's first, which encoding added. */
 static void add_piece(str *out, const char *piece, bool first)
 {
     if (first && has_prefix(piece, BLANK)) piece += strlen(BLANK);

@@ -35,12 +35,12 @@ void wordpiece_from_bpe(symbols *t, const spm *bpe, int64_t size, const char *co
         }
 }
 
-/* Encodes word[n], which stands behind two bytes to write WORDPIECE_INSIDE into. False: no piece fits. */
+/* Encodes word[n], which stands behind two bytes to write WORDPIECE_INSIDE into. Returns false if no piece fits. */
 static bool encode_word(const symbols *t, char *word, size_t n, id_list *out)
 {
     for (size_t at = 0, end; at < n; at = end) {
         char *piece = word + at - (at ? strlen(WORDPIECE_INSIDE) : 0);
-        if (at) memcpy(piece, WORDPIECE_INSIDE, strlen(WORDPIECE_INSIDE)); /* over the piece before, or the two bytes */
+        if (at) memcpy(piece, WORDPIECE_INSIDE, strlen(WORDPIECE_INSIDE)); /* overwrites the two bytes before `at` */
         int32_t id = VOCAB_UNK;
         for (end = n; end > at; end--) {
             bool whole = end == n || (word[end] & 0xc0) != 0x80;

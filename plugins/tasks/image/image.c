@@ -2,7 +2,7 @@
  * row-major order (van den Oord et al. 2016, "Pixel recurrent neural networks"; Parmar et al. 2018, "Image
  * Transformer").
  *
- * A line is an image: its class, if there are labels, which is given, then a word for each pixel, its grey level. All
+ * A line is an image: its class, if there are labels (given, not predicted), then a word per pixel, its grey level. All
  * images have the same size, so no end is predicted, and bits per dimension is the perplexity's logarithm. */
 #include "ab_plugin.h"
 #include "read.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ALL = -1, SYMBOL = 8 /* bytes of a word */ };
+enum { ALL = -1, SYMBOL = 8 /* SYMBOL: bytes of a word */ };
 
 typedef struct {
     const char *file[AB_SPLITS], *labels[AB_SPLITS];
@@ -46,7 +46,7 @@ static const ab_option params[] = {
     {0}};
 
 typedef struct {
-    lines_task base; /* without src; symbols: "0" .. levels - 1, then "=0", "=1" ... for the classes */
+    lines_task base; /* lines without src; symbols: "0" .. levels - 1, then "=0", "=1" ... for the classes */
     config c;
     int64_t height, width;
 } task;
@@ -60,7 +60,7 @@ static const char *const split_names[AB_SPLITS] = {"data", "dev", "test"}, *cons
 
 /* ---- reading ---- */
 
-/* Reads the files that `names` lists, images or (y) their classes. */
+/* Reads the files that `names` lists: files of images, or, if y is given, of their classes. */
 static int read_files(const char *key, const char *names, const ab_env *env, images *x, classes *y, char *err,
                       size_t n_err)
 {
@@ -231,7 +231,7 @@ static void vocabs(void *self, ab_vocabs *v)
     v->endless = 1;
 }
 
-/* stats [n][2]: bits and pixels of each image; a ratio's value is in hundredths. */
+/* stats [n][2] of each image: its bits / 100, because a ratio is multiplied by 100; its pixels. */
 static int score(void *self, ab_split s, const ab_likelihood *x, int64_t n, ab_metric *out, int max, char *err,
                  size_t n_err)
 {

@@ -44,7 +44,7 @@ static int make_room(images *to, const reading *r, size_t at, int64_t n, int64_t
     return 0;
 }
 
-/* Checks that levels fit. max: value of white, at byte `at` or set by the format. */
+/* Checks that levels fit. max: the value of white, which is at byte `at` of the file or set by the format. */
 static int check_levels(images *to, const reading *r, size_t at, int64_t max)
 {
     if (!to->levels) to->levels = max + 1;
@@ -131,7 +131,7 @@ static void skip_blanks(reading *r)
     }
 }
 
-/* Reads a decimal number from `least` to `most`; *at: its first byte. */
+/* Reads a decimal number from `least` to `most`. *at: the number's first byte. */
 static int read_number(reading *r, const char *what, int64_t least, int64_t most, int64_t *x, size_t *at)
 {
     skip_blanks(r);

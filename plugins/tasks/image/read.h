@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 typedef struct {
-    uint16_t *level;          /* [n][height][width], row-major: 0 .. levels - 1 */
+    uint16_t *level;          /* levels 0 .. levels - 1, [n][height][width], row by row */
     int64_t n, height, width; /* all images have the same size */
     int64_t max;              /* value of white, set before reading; 0: from the format or the file */
-    int64_t levels;           /* set before reading; 0: the first file's number of values */
+    int64_t levels;           /* number of grey levels, set before reading; 0: as in the first file */
     char first[256];          /* the first file, whose size all images must have */
 } images;
 

@@ -45,9 +45,9 @@ static const ab_option params[] = {
 typedef struct {
     char **line; /* [n] lines, owned by the task */
     int64_t n;
-    const int64_t *document; /* [n_documents]: lines of each; 0, NULL: one text */
+    const int64_t *document; /* number of lines per document [n_documents]; 0 and NULL: one text */
     int64_t n_documents;
-    double bytes, characters; /* with line ends */
+    double bytes, characters; /* sizes, with line ends */
     double unknown_bits;      /* text that the training vocabulary lacks, at 8 bits per byte */
 } text;
 
@@ -58,7 +58,7 @@ typedef struct {
     char ***file; /* [n_files] from read_lines */
     int64_t n_files;
     char **line[AB_SPLITS];       /* lines of a folder */
-    int64_t *document[AB_SPLITS]; /* lines per document of a folder */
+    int64_t *document[AB_SPLITS]; /* number of lines per document of a folder */
     double *stats;                /* statistics of the last scores */
 } task;
 
@@ -148,7 +148,7 @@ static double bytes_of(char **line, int64_t n)
     return sum;
 }
 
-/* Removes the last `part` of a text, in whole lines or documents, and returns it. */
+/* Removes the last `part` of a text, as whole lines or documents. Returns the removed text. */
 static text cut(text *x, double part)
 {
     double before = (1 - part) * bytes_of(x->line, x->n), sum = 0;
@@ -286,14 +286,14 @@ static void vocabs(void *self, ab_vocabs *v)
 
 /* ---- scores ---- */
 
-/* A figure per unit of the text, which has `whole` units, distributed over windows by their tokens. stats [n][2]. */
+/* A figure per unit of a text of `whole` units, which windows share by their numbers of tokens. stats [n][2]. */
 static ab_metric ratio(const char *name, const char *unit, const char *signature, const ab_likelihood *x, int64_t n,
                        double scale, double more, double tokens, double whole, double *stats)
 {
     double part = 0;
     for (int64_t i = 0; i < n; i++) {
         double share = (double)x[i].tokens / tokens;
-        stats[2 * i] = (-x[i].log_likelihood * scale + more * share) / 100; /* a ratio's value is in hundredths */
+        stats[2 * i] = (-x[i].log_likelihood * scale + more * share) / 100; /* ratio_metric multiplies by 100 */
         stats[2 * i + 1] = whole * share;
         part += stats[2 * i];
     }

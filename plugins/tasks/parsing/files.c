@@ -91,7 +91,7 @@ int paths_add(paths *p, const places *in, const char *key, const char *entry, ch
     }
     if (is_folder(path))
         add_folder(p, path, in->files, MOST_FOLDERS_DEEP);
-    else if (!access(path, F_OK)) /* a file whose name has a pattern's characters */
+    else if (!access(path, F_OK)) /* a file, even if its name has characters of patterns */
         add(p, path);
     else
         add_pattern(p, path);

@@ -9,7 +9,7 @@
 
 static int begins(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
 
-/* The label of a closing or, in forms with words, an opening token; NULL for other tokens. */
+/* The label of a closing token, or in forms with words of an opening token; NULL for other tokens. */
 static const char *bracket_of(form f, const char *token, int *kind)
 {
     if (form_has_words(f) && begins(token, BLANK)) token += strlen(BLANK);
@@ -42,7 +42,7 @@ static void name_brackets(grammar *g, const char *const *tokens)
         }
         if (!label) continue;
         g->label[i] = (int32_t)labels_find(&g->known, slice_of(label));
-        if (kind != LEAF && g->label[i] < 0) continue; /* no token closes this label */
+        if (kind != LEAF && g->label[i] < 0) continue; /* tokens leave out a label that no token closes */
         g->kind[i] = (int8_t)kind;
         if (kind == OPEN) list(&g->opening, i);
         if (kind == LEAF) list(&g->tags, i);
@@ -84,14 +84,14 @@ void grammar_close(grammar *g)
 
 typedef struct { /* a sentence's data, shared by its states */
     int64_t users, n, most;
-    int64_t *words_from; /* [n + 1]: words that begin at token i or later */
+    int64_t *words_from; /* [n + 1]: number of words that begin at token i or later */
     int32_t ids[];       /* [n]: forms with words: the subwords; else unused */
 } input;
 
 typedef struct { /* an open bracket */
     int32_t label;
-    int32_t kids;   /* 0, 1, or 2 for more */
-    int32_t height; /* with one kid: constituents over exactly its words, itself included; 0: the kid is a word */
+    int32_t kids;   /* number of kids: 0, 1, or 2 for two or more */
+    int32_t height; /* with one kid: constituents that cover exactly the kid's words, with the kid; 0: kid is a word */
 } node;
 
 enum { NONE = -1 };
@@ -99,7 +99,7 @@ typedef struct {
     input *in;
     int64_t made;  /* tokens of the output so far */
     int64_t place; /* tokens of the input consumed */
-    int64_t run;   /* brackets opened without another token between */
+    int64_t run;   /* number of brackets opened since any other token */
     int32_t item;  /* in_order: height of the last completed item; NONE after an opening bracket */
     int64_t depth;
     node open[];
@@ -194,8 +194,8 @@ void *grammar_advance(const grammar *g, const void *from, int32_t token)
     return s;
 }
 
-/* The fewest words needed to close `top` and the n brackets below: one for an empty bracket, and one wherever more than
- * unary_cap constituents would cover the same words. */
+/* The fewest words needed to close `top` and the n brackets below: a word for each empty bracket, and a word wherever
+ * more than unary_cap constituents would cover the same words. */
 static int64_t least(const grammar *g, const node *below, int64_t n, node top)
 {
     int64_t words = 0;
@@ -207,8 +207,8 @@ static int64_t least(const grammar *g, const node *below, int64_t n, node top)
     }
 }
 
-/* Allowed tokens in form in_order, where a bracket opens after its first child. It can close without another word,
- * unless that child is a chain of unary_cap constituents. */
+/* Allowed tokens in form in_order, where a bracket opens after its first child. The bracket can close without another
+ * word, unless that child is a chain of unary_cap constituents. */
 static void allowed_in_order(const grammar *g, const state *s, uint8_t *mask)
 {
     const input *in = s->in;

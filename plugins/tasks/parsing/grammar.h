@@ -23,10 +23,10 @@ typedef struct {
     form form;
     int64_t unary_cap, open_cap;
     int64_t n_tokens;
-    int8_t *kind;             /* [n_tokens]: OPEN, LEAF (labels, xx), CLOSE, or -1 */
-    int32_t *label;           /* [n_tokens]: OPEN and CLOSE: index in known */
-    int8_t *starts_word;      /* [n_tokens]: forms with words: 1 if the subword begins a word */
-    int32_t *closing;         /* [known.n]: the token that closes */
+    int8_t *kind;             /* [n_tokens]: OPEN, LEAF (in forms labels and xx), CLOSE, or -1 */
+    int32_t *label;           /* [n_tokens]: index in `known`, for kinds OPEN and CLOSE */
+    int8_t *starts_word;      /* [n_tokens], in forms with words: 1 if the subword begins a word */
+    int32_t *closing;         /* [known.n]: token that closes a label */
     labels known;             /* labels of constituents */
     token_list opening, tags; /* the tokens of kind OPEN and LEAF */
 } grammar;
@@ -36,7 +36,7 @@ int grammar_open(grammar *g, const char *const *tokens, int64_t n, char *err, si
 void grammar_close(grammar *g);
 
 /* States as in ab_task_plugin. ids [n] are read in forms with words only; `words`, the sentence's word count, in the
- * others. */
+ * other forms. */
 void *grammar_start(const grammar *g, int64_t words, const int32_t *ids, int64_t n, int64_t most);
 void *grammar_advance(const grammar *g, const void *state, int32_t token);
 void grammar_allowed(const grammar *g, const void *state, uint8_t *mask);

@@ -66,7 +66,7 @@ void linear_write(form f, const tree *t, const labels *known, buffer *out)
             int marked = *tag.s == '/' || *tag.s == '\\' || labels_find(known, tag) >= 0;
             add(out, from, marked ? "\\" : "", tag);
         }
-        if (depth && !open[depth - 1].written) { /* in_order: after the first child */
+        if (depth && !open[depth - 1].written) { /* in_order: the opening bracket is written after its first child */
             add(out, from, opening, open[depth - 1].label);
             open[depth - 1].written = 1;
         }
@@ -160,22 +160,21 @@ static void read_labels(reading *r, form f, slice token, const labels *known)
 
 typedef struct {   /* tokens being reordered as in form `words` */
     slice *token;  /* [n]: all tokens except opening brackets that move */
-    int64_t *last; /* [n + 1]: the last opening bracket to insert before each token, an index of open; -1: none */
+    int64_t *last; /* [n + 1]: index in `open` of the last bracket to insert before each token; -1: no bracket */
     size_t n;
     struct {
         slice token;
-        int64_t earlier; /* the bracket to insert after this one, inside it; -1: none */
+        int64_t earlier; /* the bracket to insert after this one, inside it; -1: no bracket */
     } * open;
     int64_t n_open;
 } ordering;
 
 /* Inserts each opening bracket before its first child: the last completed item, a word or a constituent. A bracket
- * without one stays where it is, and *good becomes 0. */
+ * without a child stays where it is, and *good becomes 0. */
 static void order(ordering *o, const char *line, int *good)
 {
     const size_t none = SIZE_MAX;
-    size_t *begins = NULL, item = none, depth = 0,
-           cap = 0; /* begins, item: first tokens of the open constituents and of the last item */
+    size_t *begins = NULL, item = none, depth = 0, cap = 0; /* first token of: each open constituent, last item */
     *o = (ordering){0};
     for (slice token; (token = next_word(&line)).n;) {
         if (o->n + (size_t)o->n_open + 2 > cap) {

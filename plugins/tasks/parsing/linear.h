@@ -17,7 +17,7 @@ typedef enum { LABELS, XX, WORDS, IN_ORDER } form;
 /* 1: sequences have the words themselves, and brackets are ( and ) with a label. */
 int form_has_words(form f);
 
-typedef struct { /* a set of texts, each its own memory; {0} is empty */
+typedef struct { /* a set of texts, each in its own memory; {0} is empty */
     char **at;
     size_t n, cap;
 } labels;
@@ -31,7 +31,7 @@ void linear_write(form f, const tree *t, const labels *known, buffer *out);
 typedef struct {
     int64_t n;         /* words of the sentence */
     const slice *word; /* [n] */
-    const slice *tag;  /* [n], or NULL: the output's own tags, XX if it has none */
+    const slice *tag;  /* tags [n]; NULL: the output's own tags, XX if it has none */
 } sentence;
 /* Reads an output for a sentence into t: TOP over exactly its words, for any output. Returns 1 if it was well-formed,
  * 0 if repaired: open brackets are closed, a closing bracket closes the innermost one whatever its label, surplus

@@ -25,7 +25,7 @@ static split *part_of(task *t, const tree *x)
     return &t->split[at < SPLIT_SHARE ? AB_DEV : at < 2 * SPLIT_SHARE ? AB_TEST : AB_TRAIN];
 }
 
-/* s NULL: part_of chooses the split, and only the first train_trees training trees are kept. */
+/* s NULL: part_of chooses the split, and of the training trees only the first train_trees are kept. */
 static void add_tree(task *t, split *s, const tree *x)
 {
     buffer *b = &t->scratch;
@@ -44,7 +44,7 @@ static void add_tree(task *t, split *s, const tree *x)
     s->src[s->n] = task_kept(b);
     tree_write(x, b);
     s->gold[s->n] = task_kept(b);
-    s->tgt[s->n++] = NULL; /* written later, when all labels are known */
+    s->tgt[s->n++] = NULL; /* the sequence is written later, when all labels are known */
     for (size_t i = 1; i < x->n; i++) {
         if (x->at[i].kind != OPEN) continue;
         labels_add(&t->seen, x->at[i].label);
@@ -197,7 +197,7 @@ static int read_synthetic(task *t, char *err, size_t n_err)
     return got == 1 ? 0 : -1;
 }
 
-/* Reads parsing.data = FILE. note: what became dev and test. Returns 1, 0 if it is no file, or -1 and err. */
+/* Reads parsing.data = FILE. note: what became dev and test. Returns 1; 0 if FILE is no file; or -1 and err. */
 static int read_whole(task *t, const ab_env *env, char *note, size_t n_note, char *err, size_t n_err)
 {
     char path[PATH_BYTES];

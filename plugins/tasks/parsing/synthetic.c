@@ -28,7 +28,7 @@ static const noun nouns[] = {
 
 enum { ALONE = 1, OBJECT = 2, MOVING = 4, SAYING = 8 };
 typedef struct {
-    const char *form[3]; /* he ..., they ..., will ... */
+    const char *form[3]; /* after "he", "they" and "will" */
     int class;
 } verb;
 static const verb verbs[] = {
@@ -189,7 +189,7 @@ static void object(maker *m, int moving, int depth)
     if (place && moving) place_phrase(m, "in", PLACE);
 }
 
-/* number: that of the subject; 2: after a modal verb. class: the verb's class; 0: any that fits. */
+/* number: the subject's; 2: after a modal verb. class: of the verb; 0: any class that fits. */
 static void verb_phrase(maker *m, int number, int class, int depth)
 {
     static const char *const tags[] = {"VBZ", "VBP", "VB"};
@@ -252,7 +252,7 @@ int synthetic_trees(uint64_t seed, int64_t n, buffer *out)
 {
     uint64_t slots = 64;
     while (slots < 3 * (uint64_t)n) slots *= 2;
-    uint64_t *seen = need(calloc(slots, sizeof *seen)); /* hashes; 0: a free slot */
+    uint64_t *seen = need(calloc(slots, sizeof *seen)); /* hashes of trees; 0: a free slot */
     maker m = {.rng = seed * 0x9e3779b97f4a7c15u + 1, .out = out};
     int64_t made = 0;
     for (int64_t tries = 0; made < n && tries < 20 * n + 1000; tries++) {

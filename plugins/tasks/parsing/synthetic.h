@@ -10,7 +10,7 @@
 #include "tree.h"
 
 /* Appends n different trees, one per line: "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .)))". The same seed
- * gives the same trees, and a smaller n the first n of them. Returns 0, or -1 if the grammar cannot generate that
- * many. */
+ * gives the same trees, and a smaller n gives the first n of these trees. Returns 0, or -1 if the grammar cannot
+ * generate that many. */
 int synthetic_trees(uint64_t seed, int64_t n, buffer *out);
 #endif

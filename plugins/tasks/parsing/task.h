@@ -14,18 +14,18 @@ typedef struct {
 typedef struct {
     int64_t n, cap;
     char **src, **tgt, **gold; /* [n] lines: words, sequence, bracketed tree */
-    int gum;                   /* 1: some of the trees are GUM's */
+    int gum;                   /* 1 if some of the trees are GUM's */
 } split;
 
 typedef struct {
     const ab_host *host;
     config c;
     split split[AB_SPLITS];
-    int64_t n_gold;       /* training trees from `train`; silver ones follow */
-    int64_t n_vanished;   /* trees without a word, left out */
-    int64_t n_left;       /* training trees of a treebank in one file that train_trees leaves out */
-    labels seen, trained; /* constituents' labels: of all splits, of train */
-    labels symbols;       /* form words: the brackets of train */
+    int64_t n_gold;       /* number of training trees from `train`; silver trees follow */
+    int64_t n_vanished;   /* number of trees left out because they have no word */
+    int64_t n_left;       /* number of trees in a one-file treebank that train_trees leaves out of training */
+    labels seen, trained; /* labels of constituents: of all splits; of train */
+    labels symbols;       /* form `words`: the brackets in train */
     grammar grammar;
     double *stats;                       /* statistics of the last scores */
     buffer prepared, presented, scratch; /* last results of prepare and present */

@@ -18,7 +18,7 @@ void buffer_clear(buffer *b);
 void buffer_free(buffer *b);
 /* Reallocates p for n elements of `size` bytes. Ends the program with a message when out of memory. */
 void *resized(void *p, size_t n, size_t size);
-/* Makes room for one more than n elements; *cap: current capacity in elements. */
+/* Makes room for n + 1 elements. *cap: the current capacity, in elements. */
 void *grown(void *p, size_t n, size_t *cap, size_t size);
 
 typedef struct {
@@ -27,13 +27,13 @@ typedef struct {
 } slice;
 int slice_is(slice a, const char *text);
 slice slice_of(const char *text);
-/* Returns the line's next word at or after *at (blanks separate words), empty at the end; moves *at past it. */
+/* Returns the line's next word at or after *at (blanks separate words), or an empty slice; moves *at past the word. */
 slice next_word(const char **at);
 
 enum { OPEN, LEAF, CLOSE };
 typedef struct {
     int kind;
-    slice label; /* OPEN: of the constituent; LEAF: the tag; CLOSE: unused */
+    slice label; /* OPEN: the constituent's label; LEAF: the tag; CLOSE: unused */
     slice word;  /* LEAF only */
 } bracket;
 typedef struct { /* {0} is empty; brackets balance */

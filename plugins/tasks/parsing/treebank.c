@@ -176,7 +176,7 @@ static int next_tree(treebank *b, tree *t, place *open, char *err, size_t n_err)
                 if (leaf(b, t, label, err, n_err)) return -1;
                 continue;
             }
-            if (depth + !has_outer(t) == MOST_DEPTH) /* one level more if cleaning must add TOP */
+            if (depth + !has_outer(t) == MOST_DEPTH) /* one level more is needed if cleaning must add TOP */
                 return refuse(b, p, err, n_err, "brackets nested more than %d deep", MOST_DEPTH);
             open[depth++] = p;
             tree_add(t, OPEN, label, (slice){0});

@@ -17,8 +17,8 @@ typedef struct {
     const char *path; /* for messages */
     char *text;       /* [n + 1], NUL-terminated; words are joined and cleaned in place */
     size_t n, at;
-    size_t line, line_at; /* position of `at`: its line, from 1, and the line's first byte */
-    int join;             /* 1: a leaf's words are joined by _; 0: refused */
+    size_t line, line_at; /* position of `at`: its line, counted from 1, and that line's first byte */
+    int join;             /* 1: a leaf's words are joined by _; 0: several words are refused */
 } treebank;
 
 /* Replaces t by the next cleaned tree, without brackets if nothing is left of it. Returns 1; 0 at the end; -1 with
@@ -36,10 +36,10 @@ typedef struct { /* {0} is empty */
     char **at;
     size_t n, cap;
 } paths;
-typedef struct {          /* how the entries of a list of files are found */
+typedef struct {          /* how entries of a list of files become files */
     const char *data_dir; /* folder of names that do not begin with / or . */
     const char *files;    /* pattern of file names in a folder */
-    const char *wsj;      /* folder of sections 00 to 24, for entries such as 22 or 2-21; NULL: none */
+    const char *wsj;      /* folder of sections 00 to 24, for entries such as 22 or 2-21; NULL: no such folder */
 } places;
 /* Finds the files of "a+b+c": each a file, a pattern, a folder (its files and those of its subfolders, by name) or a
  * range of sections. Returns 0, or -1 and err, which begins with the key. */

@@ -148,7 +148,7 @@ static int64_t write_pair(const motif_pair *p, int64_t at, int ask, int32_t *in,
 static void make_fuzzy(const recall *r, uint64_t *random, int testing, int32_t *in, int32_t *label)
 {
     const recall_config *c = &r->c;
-    int64_t room = c->length + 1, n = 0, at = 0; /* + 1: the last symbol of the last value is only a label */
+    int64_t room = c->length + 1, n = 0, at = 0; /* one more: the last symbol of the last value is only a label */
     motif_pair *shown = need(malloc((size_t)room * sizeof *shown)), probe = new_pair(c, random, testing);
     int32_t *sequence = need(malloc((size_t)room * 2 * sizeof *sequence)), *asked = sequence + room;
     int64_t own = probe.k + probe.v, place = recall_below(random, room - 2 * own - 2 * c->motif + 1), there = 0;
@@ -187,7 +187,7 @@ static void make_memorisation(const recall *r, uint64_t *random, int32_t *in, in
 
 /* ---- all ---- */
 
-/* The first condition that the settings violate; NULL: none. */
+/* The first condition that the settings violate; NULL: all conditions hold. */
 static const char *unfit(const recall_config *c)
 {
     switch (c->kind) {

@@ -69,7 +69,7 @@ int corpus_lines(split *s, const corpus_place *at, const char *path, char ***lin
     return 0;
 }
 
-/* Does the file exist? Else, if it exists with .gz, appends .gz to path. */
+/* Does the file exist? If only the file with .gz exists, appends .gz to path. */
 static int is_there(char path[PATH_BYTES])
 {
     size_t n = strlen(path);

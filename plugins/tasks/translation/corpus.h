@@ -4,10 +4,10 @@
 #include "ab_plugin.h"
 #include "tasks/path.h"
 
-typedef struct { /* defaults for a corpus, by its folder's name */
+typedef struct { /* a well-known corpus's defaults, found by its folder's name */
     const char *name, *train, *dev, *test;
     const char *tok; /* BLEU's tokenisation; none for tokenised text */
-    int can_get;     /* `ablate data get NAME` fetches it */
+    int can_get;     /* `ablate data get NAME` can fetch the corpus */
 } corpus_defaults;
 /* Defaults for an unknown name: train, dev, test, 13a. */
 const corpus_defaults *corpus_find(const char *name);
@@ -15,7 +15,7 @@ const corpus_defaults *corpus_find(const char *name);
 typedef struct { /* lines of one split; owns all memory until split_free */
     int64_t n;
     char **src, **tgt; /* [n] */
-    char **blocks[64]; /* from read_lines, for free_lines */
+    char **blocks[64]; /* blocks from read_lines, to be freed with free_lines */
     int n_blocks;
     int own_lines; /* 1: each line is allocated separately (synthetic) */
 } split;

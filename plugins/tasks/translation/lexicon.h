@@ -14,9 +14,9 @@ typedef struct {
 } noun;
 
 typedef struct {
-    const char *src[3]; /* he ..., they ..., have ... */
+    const char *src[3]; /* after "he", "they" and "have" */
     const char *tgt[3];
-    int subject, object; /* classes of its subject and object; object 0: none */
+    int subject, object; /* classes of the subject and the object; object 0: the verb has no object */
 } verb;
 
 typedef struct {
@@ -92,7 +92,7 @@ static const pair adverbs[] = {{"today", "heute"}, {"often", "oft"}, {"now", "je
 static const pair places[] = {{"in", "in"}, {"near", "bei"}, {"behind", "hinter"}};
 static const pair joins[] = {{"because", "weil"}, {"while", "während"}, {"when", "wenn"}};
 
-/* Endings by gender, plural last. */
+/* Forms [determiner][case][gender], the plural last. */
 enum { NOMINATIVE, ACCUSATIVE, DATIVE };
 enum { THE, A, THIS, TWO, DETERMINERS };
 static const char *const determiners[DETERMINERS][3][4] = {

@@ -19,11 +19,11 @@ static bool chance(uint64_t *state, int percent) { return below(state, 100) < pe
 /* ---- the plan of a sentence ---- */
 
 typedef struct clause clause;
-typedef struct { /* "these two small cats that sleep" */
+typedef struct { /* such as "these two small cats that sleep" */
     const noun *noun;
     int determiner, plural;
     const adjective *adjective[2];
-    const clause *relative; /* a relative clause with this noun as subject; NULL: none */
+    const clause *relative; /* a relative clause with this noun as subject; NULL: no clause */
     bool pronoun;
 } phrase;
 
@@ -64,7 +64,7 @@ static phrase pick_phrase(uint64_t *rng, int class)
 
 enum { MAIN, SECOND, THAT, RELATIVE };
 
-/* Plans a clause with a role. topic: its subject (of RELATIVE, or as a pronoun in SECOND); NULL: drawn. */
+/* Plans a clause in a role. topic: its subject (in RELATIVE, or as a pronoun in SECOND); NULL: draws a subject. */
 static clause *pick_clause(planning *g, int role, const phrase *topic)
 {
     uint64_t *rng = g->rng;
@@ -102,7 +102,7 @@ static clause *pick_clause(planning *g, int role, const phrase *topic)
 
 typedef struct {
     char text[LINE];
-    const void *means[LINE / 2]; /* [n] for each word the part of the plan that it expresses; NULL: none */
+    const void *means[LINE / 2]; /* [n] for each word, the part of the plan that it expresses; NULL: no part */
     int n;
 } writing;
 
@@ -165,7 +165,7 @@ static void tgt_phrase(writing *line, const phrase *p, int grammatical_case)
         return;
     }
     word(line, determiners[p->determiner][grammatical_case][form], &p->determiner);
-    for (int i = 1; i >= 0; i--) { /* in reverse order */
+    for (int i = 1; i >= 0; i--) { /* the target language swaps two adjectives */
         if (!p->adjective[i]) continue;
         word(line, p->adjective[i]->tgt, &p->adjective[i]);
         ending(line, endings[p->determiner][grammatical_case][form]);
@@ -182,7 +182,7 @@ static void tgt_phrase(writing *line, const phrase *p, int grammatical_case)
     }
 }
 
-/* MAIN: the verb comes second; other roles: last. */
+/* In role MAIN the verb comes second; in other roles it comes last. */
 static void tgt_clause(writing *line, const clause *c, int role)
 {
     int plural = c->subject.plural;
@@ -228,7 +228,7 @@ static char *links_between(const writing *x, const writing *y)
 typedef struct {
     char **line;
     uint64_t mask;
-} seen; /* hash table with open addressing; borrows lines */
+} seen; /* hash table with open addressing; borrows the lines */
 
 static bool first_time(seen *s, char *line)
 {

@@ -96,7 +96,7 @@ static char *json_text(char **at)
     return text;
 }
 
-/* Finds both sides' texts in a line of JSON, which it overwrites. Returns 0, or -1. */
+/* Finds the texts of both sides in a line of JSON, which it overwrites. Returns 0; -1 if a text is missing. */
 static int json_pair(char *p, const corpus_place *at, char **src, char **tgt)
 {
     const char *key = NULL;

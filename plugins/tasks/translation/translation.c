@@ -115,8 +115,8 @@ static void table_path(char path[PATH_BYTES], const char *data_dir, const char *
         snprintf(path, PATH_BYTES, "%s/%.*s", data_dir, (int)n, data);
 }
 
-/* Reads data = FILE (a table) or FILE+FILE as training pairs. Returns 1, 0 if data is neither, or -1 and err. A file
- * with a + in its name is one table if it exists. */
+/* Reads data = FILE (a table) or FILE+FILE as training pairs. Returns 1; 0 if data has neither form; or -1 and err. A
+ * file with a + in its name is one table if it exists. */
 static int read_whole(task *t, const corpus_place *at, char folder[PATH_BYTES], char *err, size_t n_err)
 {
     char path[2][PATH_BYTES];
@@ -142,7 +142,7 @@ static int read_whole(task *t, const corpus_place *at, char folder[PATH_BYTES], 
     return 1;
 }
 
-/* A usual name of this split that has files; NULL: none. */
+/* A usual name of this split, with which files exist; NULL: no files. */
 static const char *usual_name(const corpus_place *at, ab_split part)
 {
     static const char *const names[AB_SPLITS][5] = {{"train"}, {"dev", "val", "valid", "validation"}, {"test"}};

@@ -30,7 +30,7 @@ static slice without_function(slice label)
     return (slice){label.s, n};
 }
 
-/* Does a bracket's label equal a deleted one, also by eq_label? Leaves' tags must equal one exactly. */
+/* Does a bracket's label equal a deleted label, also by eq_label? Leaves' tags must equal a deleted label exactly. */
 static bool is_deleted(const evalb_params *p, slice label)
 {
     for (size_t i = 0; i < p->delete_label.n; i++) {
@@ -47,9 +47,9 @@ typedef evalb_bracket bracket;
 typedef struct {
     tree t;
     bool *dropped;  /* [leaves] */
-    size_t *before; /* [leaves + 1]: words that count before each leaf; [leaves]: all of them */
+    size_t *before; /* [leaves + 1]: number of words before each leaf that count; [leaves]: of all */
     size_t cap_dropped, cap_before, n_words;
-    bracket *brackets; /* by start, end, order */
+    bracket *brackets; /* sorted by start, end and order */
     size_t n, cap;
 } side;
 
@@ -169,8 +169,8 @@ static void maxima_start(maxima *m, size_t n)
     memset(m->level, 0, n * sizeof *m->level);
 }
 
-/* Counts test brackets that cross a gold bracket, which contains only their start or only their end. reach[i]: the
- * furthest end of a gold bracket that starts at i. back[i]: n - the earliest start of one that ends at i. */
+/* Counts test brackets that cross a gold bracket: it contains only their start or only their end. reach[i]: the
+ * furthest end of a gold bracket that starts at i. back[i]: n - the earliest start of a gold bracket that ends at i. */
 static int64_t count_crossing(const side *gold, const side *test, maxima *reach, maxima *back)
 {
     size_t n = gold->n_words;
@@ -194,7 +194,7 @@ static int64_t count_crossing(const side *gold, const side *test, maxima *reach,
 
 /* ---- matching ---- */
 
-/* Matches brackets with one span: each gold bracket takes the first unmatched test bracket with its label. */
+/* Matches brackets of the same span: each gold bracket takes the first unmatched test bracket with its label. */
 static int64_t match_group(const evalb_params *p, bracket *gold, size_t n_gold, bracket *test, size_t n_test)
 {
     int64_t matched = 0;

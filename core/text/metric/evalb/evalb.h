@@ -13,7 +13,7 @@
 typedef struct {
     const char **text;
     size_t n, cap;
-} evalb_list; /* for pairs: text[2 i] and text[2 i + 1] */
+} evalb_list; /* in a list of pairs, pair i is text[2 i] and text[2 i + 1] */
 
 typedef struct {
     int64_t max_error;                   /* scoring fails with more error sentences than this; -1: no limit */
@@ -32,7 +32,7 @@ void evalb_params_default(evalb_params *p);
 /* Reads an EVALB parameter file: lines NAME VALUE, or # for a comment. Missing parameters have EVALB's defaults:
  * MAX_ERROR 10, CUTOFF_LEN 40, LABELED 1, empty lists. DEBUG has no effect. */
 int evalb_params_load(evalb_params *p, const char *path, err *e);
-void evalb_params_free(evalb_params *p); /* call it also after a failed load */
+void evalb_params_free(evalb_params *p); /* call it after a failed load, too */
 
 /* ---- scores ---- */
 
@@ -48,40 +48,40 @@ typedef struct {
      * missing brackets are added first. */
     int64_t matched, gold, test; /* brackets */
     int64_t crossing;            /* test brackets that cross a gold bracket */
-    int64_t words, tags;         /* words that count, and those with the right tag */
+    int64_t words, tags;         /* words that count; how many of these have the right tag */
 } evalb_row;
 
 typedef struct {
     int64_t sentences, errors, skipped, valid;
     double recall, precision, f1;    /* percent, from summed counts of valid sentences; 0 if the denominator is 0 */
-    double strict_recall, strict_f1; /* with the gold brackets of errors and skips as missed */
+    double strict_recall, strict_f1; /* gold brackets of errors and skips count as missed */
     double complete;                 /* percent of valid sentences in which all brackets match */
     double crossing;                 /* crossing brackets per valid sentence */
-    double no_crossing, two_or_less; /* percent of valid sentences with no crossing bracket, with at most two */
-    double tagging;                  /* percent of words */
+    double no_crossing, two_or_less; /* percent of valid sentences without crossing brackets; with at most two */
+    double tagging;                  /* percent of words with the right tag */
     /* the sums behind the figures above, over valid sentences; gold_all over all sentences */
     int64_t matched, gold, test, gold_all, crossings, words, tags;
     int64_t complete_sentences, no_crossing_sentences, two_or_less_sentences;
 } evalb_result;
 
-/* gold, test: [n] lines, as for `tree_read`. rows: [n], or NULL. all, at_cutoff: over all sentences and over those of
- * at most p->cutoff words; either may be NULL. Errors: a gold line that is not a tree (with line and column), more
- * than p->max_error error sentences. */
+/* gold, test: [n] lines, as for `tree_read`. rows: [n], or NULL. all, at_cutoff: results over all sentences, and over
+ * sentences of at most p->cutoff words; either may be NULL. Errors: a gold line that is not a tree (with line and
+ * column), more than p->max_error error sentences. */
 int evalb_score(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, evalb_row *rows,
                 evalb_result *all, evalb_result *at_cutoff, err *e);
-/* Sums and scores over the rows with `least` to `most` words. */
+/* Sums over the rows with `least` to `most` words, and the scores of these sums. */
 void evalb_sum(const evalb_row *rows, size_t n, int64_t least, int64_t most, evalb_result *out);
 
 typedef struct {
     slice label;              /* without function tags; part of the line */
-    size_t start, end, order; /* over counted words; order: of the opening brackets */
+    size_t start, end, order; /* start, end: in words that count; order: among opening brackets */
     bool matched;             /* matched to a bracket of the other tree */
 } evalb_bracket;
 /* Compares brackets by start, then end: < 0, 0 or > 0. */
 int evalb_compare_spans(const evalb_bracket *a, const evalb_bracket *b);
-double evalb_percent(int64_t part, int64_t whole); /* 0 if the whole is 0 */
+double evalb_percent(int64_t part, int64_t whole); /* percentage; 0 if the whole is 0 */
 /* Calls `seen` for every valid sentence with the counted brackets of its gold and its test tree, sorted by start, end
- * and order. They are valid only during the call. Returns -1 and e if a gold line is not a tree. */
+ * and order. The brackets are valid only during the call. Returns -1 and e if a gold line is not a tree. */
 typedef void evalb_seen(void *self, const evalb_bracket *gold, size_t n_gold, const evalb_bracket *test, size_t n_test);
 int evalb_brackets(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, evalb_seen *seen,
                    void *self, err *e);
