@@ -27,7 +27,7 @@ async def install():
 
 
 asyncio.run(install())
-# Ends the process without ending the interpreter, in which threads of rattler's runtime take Python's lock and crash,
-# two times in five on a busy machine (PyO3/pyo3-async-runtimes, issue 40).
+# Ends the process without ending the interpreter, since threads of rattler's runtime take Python's lock at that end and
+# crash, in two of five calls on a busy machine (PyO3/pyo3-async-runtimes, issue 40).
 sys.stdout.flush()
 os._exit(0)

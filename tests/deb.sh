@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # deb.sh SUITE - tests the Debian package: builds it in a bare Debian of that suite from a clone of the current commit,
-# installs it in another, runs the quick sweep there, prints the paper's Table 3, and compiles a plugin against it. For
-# bookworm or trixie; see chroot.bash.
+# installs the package in another bare Debian, runs the quick sweep there, prints the paper's Table 3, and compiles a
+# plugin against it. For bookworm or trixie; see chroot.bash.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 source tests/chroot.bash

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # headers.sh ROOT [C++-COMPILER] - the headers of the tensor engine compile as C++, so that CUDA files may include them.
-# Left out are cpu/, whose headers are made for C (vectors, one compilation for each instruction set), and those that
-# need NVIDIA's headers.
+# Left out are headers that need NVIDIA's headers, and the headers of cpu/, which are made for C (vectors, one
+# compilation for each instruction set).
 set -euo pipefail
 cd "${1:?the folder to look at}"
 work=$(mktemp -d)

@@ -30,7 +30,8 @@ put() {
         die "$ARGV: \"$ENV{TEXT}\" stands there $n times, expected once\n" if $n != 1;
         s/\Q$ENV{TEXT}\E/$ENV{WRONG}/' "$1"
 }
-# check [SETTING=VALUE]... TEST|TEST...: builds and runs the tests, those of the long suite after the others.
+# check [SETTING=VALUE]... TEST|TEST...: builds and runs the tests, first the tests of the short suite, then those of
+# the long one.
 check() {
     local named=("-R" "^(${!#})\$")
     env "${@:1:$#-1}" ./ablate test "${named[@]}" >"$work/said" 2>&1 </dev/null ||

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # reliability.sh [PART]... - the third tier of tests, before a release: the long runs that docs/reliability.md reports;
 # without arguments all parts. CI runs a part of each.
-#   whole    the tests of which `ablate test --all` runs a part, with all cases (label `whole`)
+#   whole    all cases of the tests of which `ablate test --all` runs only a part (label `whole`)
 #   races    the emulated CUDA kernels under the race detector: all cases, and twenty orders of blocks and threads
 #   ptx      the GPU's tests on nvcc's PTX, all with its race detector in both orders, and planted mistakes
 #   faults   fault loops over every command, each call in turn (tests/fault/loop.sh; FAULTS=N: N random calls per
-#   command and kind)
+#            command and kind)
 #   kills    1,000 kill -9 of worker, host or both (tests/cli/kill.sh; KILLS=N), and one at each place where a command
 #            opens, writes, syncs, renames, removes, forks or calls SQLite
-#   hosts    the same random kills with three hosts on one sweep at the same time (HOSTS=N kills, 300)
+#   hosts    the same random kills with three hosts on one sweep at the same time (HOSTS=N: N kills [300])
 #   damage   2,000 damaged databases and models (tests/cli/damage.sh; DAMAGE=N)
 #   fuzz     ten million executions of the fuzz targets (tests/fuzz/run.sh; MILLIONS=N)
 #   threads  a sweep and a watched page under ThreadSanitizer (tests/threads.sh)
-#   promises a wrong line for each test that tests/oracle/promises.txt gives one, which must notice it
+#   promises each wrong line of tests/oracle/promises.txt in turn: the test named beside the line must fail
 set -uo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
 [ $# -gt 0 ] || set -- whole races ptx faults kills hosts damage fuzz threads promises

@@ -3,10 +3,10 @@
 #   an include upward or sideways between the folders of core/; exit outside core/main.c; SQL outside core/lab/results;
 #   CUDA outside core/tensor/cuda; dlopen outside core/network/plugin and core/tensor/{device,comm,cuda}; a loose file
 #   in core/; the folder beside the checkout named outside .ci/run; a file or folder that README.md, CONTRIBUTING.md,
-#   docs/ or a comment names and that is not there; a promise, or a fault of tests/strangers/faults.txt, without a test
-#   that is there and that a wrong line tries; a page, or all pages written by hand, over its words; lines over 120
-#   columns; C files over 500 lines, core and plugins over 105,600; files that include each other in a circle; a comment
-#   that opens with "of", "those of", "the same", "what" or "that".
+#   docs/ or a comment names and that is not there; a promise, or a fault of tests/strangers/faults.txt, for which no
+#   existing test is named, or a test without a wrong line that it must notice; a page, or all pages written by hand,
+#   with more words than allowed; lines over 120 columns; C files over 500 lines, core and plugins over 105,600; files
+#   that include each other in a circle; a comment that opens with "of", "those of", "the same", "what" or "that".
 # First, every rule is tested on small trees that violate it: each must be refused for its reason.
 set -euo pipefail
 work=$(mktemp -d)
@@ -17,7 +17,8 @@ use strict;
 use warnings;
 my ($root, $most_lines) = (@ARGV, 105600);
 my $bad = 0;
-my (%includes, %file);    # by name without ending: the files that it includes; its path
+# includes: file name without ending => the files that it includes; file: name without ending => its path
+my (%includes, %file);
 my %most_words = ('README.md' => 700, 'docs/results.md' => 1500, 'docs/plugins.md' => 700, 'docs/performance.md' => 2470,
     'docs/gpu.md' => 2360, 'CHANGELOG.md' => 1200);
 my $lines_of_all = 0;                                    # sources of core and plugins
@@ -169,8 +170,8 @@ sub check_c {
     my ($path, $text) = @_;
     my ($code, $with_includes, @literals) = ('', '');
     my $line = 1;
-    # In $code comments vanish and strings become ""; both are also kept apart. Newlines stay, so that lines can be
-    # counted.
+    # In $code comments vanish and strings become ""; the comments and the strings are kept in lists of their own.
+    # Newlines stay, so that lines can be counted.
     while ($text =~ m{\G(?: (//[^\n]*|/\*.*?\*/) | ("(?:[^"\\\n]|\\.)*") | ('(?:[^'\\\n]|\\.)*') | (?:[^"'/]+|.) )}gsx) {
         my ($piece, $comment, $string, $char) = ($&, $1, $2, $3);
         my $breaks = ($piece =~ tr/\n//);
@@ -232,8 +233,8 @@ sub check {
     if ($path ne '.ci/run' && index($text, $beside) >= 0) {
         for my $i (0 .. $#lines) { refuse($path, $i + 1, "names $beside; only .ci/run may") if index($lines[$i], $beside) >= 0 }
     }
-    # Scripts may have lines of 200 columns if they contain quoted text or SQL, which a line break would change, and
-    # Python files always. Other lines of a here document keep the limit.
+    # A line of a script may have 200 columns if it contains quoted text or SQL, which a line break would change. Any
+    # line of a Python file may have 200 columns. Other lines of a here document keep the limit of 120.
     if ($path =~ /\.(?:c|h|cc|inc|cu|cuh|sh|bash|cmake|py)$|^(?:ablate|CMakeLists\.txt|\.ci\/run)$/) {
         for my $i (0 .. $#lines) {
             utf8::decode(my $decoded = $lines[$i]);    # a line that is not UTF-8 is counted in bytes
@@ -317,7 +318,7 @@ PERL
 
 failed=0
 
-# tree NAME: makes a small tree that keeps every rule, with things that look like violations and are none.
+# tree NAME: makes a small tree that keeps every rule, with text that looks like a violation but is allowed.
 tree() {
     local t=$work/$1
     rm -rf "$t"

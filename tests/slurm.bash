@@ -2,7 +2,7 @@
 # slurmd per node with all their files in FOLDER; `slurm_stop FOLDER` ends them by their pid files. Both need root and
 # Debian's slurm-wlm and munge.
 
-# Prints why Slurm cannot run, or nothing. As root it installs the packages first.
+# Prints why Slurm cannot run; prints nothing if Slurm can run. As root, installs the packages first.
 slurm_missing() {
     [ "$(id -u)" = 0 ] || { echo "starting a Slurm needs root"; return; }
     local name

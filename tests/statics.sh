@@ -1,6 +1,7 @@
 #!/bin/bash
-# statics.sh BUILD - counts the mutable static variables in the product's C libraries, since everything in a process
-# shares them. The tests' emulations of a GPU (gpu, ptx, races_*) do not count. Fails above LIMIT, which may only fall.
+# statics.sh BUILD - counts the mutable static variables in the product's C libraries. All code in a process shares such
+# variables, so there should be few. The tests' emulations of a GPU (gpu, ptx, races_*) do not count. Fails above LIMIT,
+# which may only fall.
 set -u
 limit=28
 command -v objdump >/dev/null || { echo "skipped: no objdump"; exit 77; }

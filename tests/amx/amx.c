@@ -65,7 +65,7 @@ long syscall(long number, ...)
                                                                   : real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* Keeps the program's handler for SIGILL; our handler calls it for instructions that are not emulated. */
+/* Keeps the program's handler for SIGILL: our handler calls the program's for instructions that are not emulated. */
 int sigaction(int number, const struct sigaction *to, struct sigaction *from)
 {
     static int (*real)(int, const struct sigaction *, struct sigaction *);
@@ -104,15 +104,17 @@ static bool move(int t, uint8_t *memory, int64_t stride, bool load)
     return true;
 }
 
-/* TDPBF16PS: c[m,n] += a b. Sums the even and the odd products of a row apart, by fused multiply-adds, then adds both
- * to c. Rounds to nearest; numbers below 2^-126 count as zero, as operands and as results. */
+/* TDPBF16PS: c[m,n] += a b. Within a row, one sum has the even products, another the odd ones, each by fused
+ * multiply-adds; both sums are then added to c. Rounds to nearest; numbers below 2^-126 count as zero, as operands and
+ * as results. */
 __attribute__((target("avx512f"))) static bool multiply(int c, int a, int b)
 {
     int m = config.rows[c], n = config.row_bytes[c] / 4, k = config.row_bytes[a] / 4;
     if (!has_tile(a) || !has_tile(b) || !has_tile(c) || a == b || b == c || a == c || config.rows[a] != m ||
         config.rows[b] != k || config.row_bytes[b] != 4 * n)
         return false;
-    enum { AS_TILES_DO = 0x9fc0 }; /* flush to zero, denormals are zero, round to nearest, no exceptions */
+    /* value of MXCSR: flush to zero, denormals are zero, round to nearest, no exceptions */
+    enum { AS_TILES_DO = 0x9fc0 };
     unsigned before = _mm_getcsr();
     _mm_setcsr(AS_TILES_DO);
     for (int r = 0; r < m; r++) {
@@ -137,7 +139,7 @@ __attribute__((target("avx512f"))) static bool multiply(int c, int a, int b)
 /* ---- decoding of AMX instructions: VEX.128 in three bytes, map 0F 38, W0 ---- */
 
 typedef struct {
-    uint8_t opcode, prefix; /* prefix: 0 none, 1 66, 2 F3, 3 F2 */
+    uint8_t opcode, prefix; /* prefix: 0 is no prefix, 1 is byte 66, 2 F3, 3 F2 (hexadecimal) */
     int reg, vvvv, mod, rm; /* numbers of tiles, if mod is 3 */
     uint8_t *memory;        /* memory operand, if mod is not 3 */
     int64_t stride;
@@ -181,13 +183,13 @@ static bool decode(const ucontext_t *c, instruction *i)
         wide = (int8_t)*p++;
     i->length = (int)(p - start);
     address = no_base ? i->rm == 4 ? 0 : (int64_t)p
-                      : register_of(c, base); /* without SIB: relative to the next instruction */
+                      : register_of(c, base); /* without a SIB byte the address is relative to the next instruction */
     i->memory = (uint8_t *)(address + wide);
     return true;
 }
 
 /* Executes a 64-bit LEA, with a base and perhaps an index: compilers compute addresses with it between instructions on
- * tiles. It changes no flags. */
+ * tiles. LEA changes no flags. */
 static bool skip_address(ucontext_t *c)
 {
     const uint8_t *p = (const uint8_t *)c->uc_mcontext.gregs[REG_RIP];
@@ -244,7 +246,7 @@ static void on_illegal(int number, siginfo_t *info, void *context)
     ucontext_t *c = context;
     instruction i;
     bool done = false;
-    /* emulates AMX instructions that follow directly, too: a signal for each would be slower */
+    /* AMX instructions that follow directly are emulated here, too: a signal for each would be slower */
     while (decode(c, &i) && execute(&i)) {
         c->uc_mcontext.gregs[REG_RIP] += i.length;
         done = true;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ablate table with several experiments joins rows of one name; its scores equal those that SQL computes here.
+# ablate table with several experiments joins rows of the same name. The scores that it prints equal scores computed
+# here by SQL.
 # fault: across|start|table faults writer --metric PPL|
 source "$(dirname "$0")/common.bash" "$@"
 { tiny first 30 && printf '[sweep A]\nheads = 1, 4\n'; } >first.ini
@@ -8,8 +9,8 @@ exits 0 ablate run first.ini --threads 1 --progress none --seeds 1..4
 exits 0 ablate run second.ini --threads 1 --progress none --seeds 1..4
 
 exits 0 ablate table first second --metric PPL_dev --format csv
-# PPL: less is better, so a run's score is base's mean over its value. IQM: mean of the middle four of 8 scores. Better:
-# share of pairs.
+# PPL: less is better, so a run's score is base's mean divided by the run's PPL. IQM: mean of the middle four of the
+# row's 8 scores. Probability of improvement: share of pairs of a run and a run of base in which the run is better.
 expected=$(sqlite3 -separator ' ' results.db "WITH v AS (SELECT experiment x, variant r, seed s, value p FROM results
     WHERE metric='PPL' AND variant IN('base','A/heads=1')),
     b AS (SELECT x, avg(p) m FROM v WHERE r='base' GROUP BY x),

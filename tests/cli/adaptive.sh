@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The adaptive softmax in runs: it trains, decodes and is scored like the usual head, learns its task, and refuses wrong
-# settings.
+# The adaptive softmax in runs: a model with this head trains, decodes and is scored like one with the usual head, and
+# learns its task. Wrong settings are refused.
 source "$(dirname "$0")/common.bash" "$@"
 
-# 40 symbols and 4 special tokens: 9 in the short list, clusters of 17 and 18 with 8 and 2 columns
+# 40 symbols and 4 special tokens: 9 are in the short list, two clusters have 17 and 18, with inner widths of 8 and 2
 {
     printf '[experiment]\nname = adaptive\n[base]\n'
     copying

@@ -14,7 +14,8 @@ equal "$(wc -l <out)" 20 "a line per pair"
 equal "$(cut -f2 out | xargs)" "$(cut -f2 some.tsv | awk '{print NF + 1}' |
     xargs)" "tokens of the targets, the end counted"
 cp out likelihoods
-# The sum agrees with the perplexity; pairs in another order, or a single thread, give the same figures.
+# The summed log-probabilities agree with the perplexity. Pairs in another order, or a single thread, give the same
+# figures.
 tac some.tsv >turned.tsv
 exits 0 ablate score likelihood --run pairs/base <turned.tsv
 equal "$(tac out)" "$(cat likelihoods)" "figures do not depend on the other lines"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # INI settings that design and judge an experiment: matched budgets, a search per row, seeds added until a verdict is
-# clear, criteria; also the view `paired` and `ablate plan`.
+# clear, criteria. The view `paired` and `ablate plan` are tested, too.
 source "$(dirname "$0")/common.bash" "$@"
 
 {
@@ -41,7 +41,7 @@ equal "$(sql "SELECT row,n,value,outcome FROM trial ORDER BY row,n" found.db)" "
 rm found.db
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db --only base
 exits 0 ablate run found.ini --threads 1 --progress none --db found.db
-hasnt out "exploratory" # the rows were planned with base; only their searched values came later
+hasnt out "exploratory" # the rows were planned with base: only the values found by their searches came later
 "$program" gate found thin --metric PPL --json --db found.db >out
 has out '"place":3' # each of the three rows occurs once
 
@@ -193,7 +193,7 @@ for lie in 's/\\"resolution\\":[0-9]*,//' 's/\\"high\\":\[\\"2\\"\]/\\"high\\":[
 done
 exits 0 ablate import "$source/experiments/recorded/sizes.json.gz" --db forged.db
 exits 0 ablate table factors sizes --db forged.db # `factors` is the last forgery, whose base has no base
-# The table says so when it extrapolates a speed-up over model sizes to a loss that the row never reaches.
+# The table says so when it gives a speed-up that is extrapolated to a loss which the row never reaches.
 exits 0 ablate import "$source/experiments/recorded/sizes.json.gz" --db sizes.db
 exits 0 ablate table sizes --db sizes.db
 has out "extrapolated: its largest size, 2.2e+04 parameters, has a higher loss (1.14) than base's (0.453)"

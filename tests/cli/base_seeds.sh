@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# seeds = 1..2, base = 5: base trains more seeds than the other rows, and every comparison uses them all. Seeds of base
-# that are added after there are results change no verdict, and the table says so.
+# seeds = 1..2, base = 5: base trains more seeds than the other rows, and every comparison uses all seeds of base. If
+# base gets more seeds after there are results, no verdict changes, and the table says so.
 source "$(dirname "$0")/common.bash" "$@"
 made() { # made NAME SEEDS: an INI whose runs take no time
     tiny "$1" 10 | sed "/^name/a seeds = $2"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Blockwise decoding of trained models: the same outputs as greedy decoding, in fewer steps; refusals.
+# Blockwise decoding of trained models: their outputs equal those of greedy decoding, in fewer steps. Unsuitable models
+# and settings are refused.
 source "$(dirname "$0")/common.bash" "$@"
 
 {

@@ -57,8 +57,8 @@ browse 390,844 touched.html --dump-dom
 equal "$(sed -n 's|.*<title>\(up.*\)</title>.*|\1|p' dom | head -1)" \
     'up 13.0 ascending down 30.2 own dev_PPL lr hot 3 wide 0 unnamed 0 small 0' 'what the page did'
 
-# On a desktop: the whole table and a wide forest plot, dark if the system is. On a phone: no table is wider than the
-# screen.
+# On a desktop: the page shows the whole table and a wide forest plot, and is dark if the system is dark. On a phone: no
+# table is wider than the screen.
 sed 's|</body></html>||' page.html >seen.html
 cat >>seen.html <<'HTML'
 <script>
@@ -73,7 +73,8 @@ for size in 390 ${ABLATE_TEST_LONG:+700 1920} 1200; do
     [ $size -lt 600 ] && figure=narrow
     [ $size -ge 1180 ] && figure=wide
     over=0
-    [ $size -eq 700 ] && over=$(sed -n 's|.*<title>seen.* over \([0-9]*\) .*|\1|p' dom) # it may scroll
+    # at 700 pixels any number of boxes may need to scroll
+    [ $size -eq 700 ] && over=$(sed -n 's|.*<title>seen.* over \([0-9]*\) .*|\1|p' dom)
     equal "$(sed -n 's|.*<title>\(seen.*\)</title>.*|\1|p' dom)" "seen $figure over $over paper $paper" \
         "the page at $size"
 done

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The step that a run's result comes from: by default the one with the lowest dev perplexity, also in searches; the last
-# one if nothing was evaluated. Also the files that a run leaves, and the cost that it reports.
+# The step that a run's result comes from: by default the step with the lowest dev perplexity, also in searches; the
+# last step if nothing was evaluated. Also tested: the files that a run leaves, and the cost that it reports.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress none)
-# Prints a column of the experiment's PPL result: of EXPERIMENT COLUMN [ROW]
+# Prints a column of a row's PPL result. Usage: of EXPERIMENT COLUMN [ROW]; without ROW, base's.
 of() {
     sql "SELECT $2 FROM result q JOIN metric m ON m.id=metric_id JOIN run r ON r.id=run_id JOIN variant v ON v.id=variant_id
         JOIN experiment e ON e.id=experiment_id WHERE e.name='$1' AND m.name='PPL' AND v.name='${3-base}'" | tr -d '"'

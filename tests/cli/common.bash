@@ -4,13 +4,13 @@ set -u
 program=$1 source=$2
 work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) # in memory where possible: databases and checkpoints sync often
 cd "$work" || exit 1
-# Without this variable the program sets it and re-executes itself, thousands of times in these scripts (cli/run tests
-# that).
+# Without this variable the program sets the variable and executes itself again, thousands of times in these scripts.
+# Only cli/run tests that.
 export GOMP_SPINCOUNT=${GOMP_SPINCOUNT-2000}
 export ABLATE_HOME=$work/home ABLATE_DB=$work/results.db OMP_NUM_THREADS=1
 unset ABLATE_DATA NO_COLOR TERM
-# Each run records the checkout's commit and changes, which takes several calls of git; here git finds no checkout
-# (cli/run tests that it does).
+# Each run records the checkout's commit and changes, which takes several calls of git; in these scripts git finds no
+# checkout. cli/run tests that runs record the commit.
 export GIT_CEILING_DIRECTORIES=${GIT_CEILING_DIRECTORIES-$source}
 failures=0
 checks=0
@@ -63,7 +63,7 @@ exits() {
     wrong "exit code of '$*': found $code, expected $expected; it said:"
     sed 's/^/    | /' err out
 }
-# column NAME: prints that column of a CSV file on standard input. No cell before it may contain a comma.
+# column NAME: prints that column of a CSV file on standard input. No cell of the columns before it may contain a comma.
 column() { tr -d '\r' | awk -F, -v want="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == want) n = i; next } { print $n }'; }
 # sql QUERY [DATABASE]: prints the values, separated by commas, without the heading.
 sql() { "$program" query "$1" --format csv ${2:+--db "$2"} | tail -n +2 | tr -d '\r'; }

@@ -11,7 +11,7 @@ complete_as() {
     bash -c 'source <(ablate completion bash); COMP_WORDS=("$@"); [ "${COMP_WORDS[-1]}" != - ] || COMP_WORDS[-1]=
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _ablate; printf "%s\n" "${COMPREPLY[@]}"' bash "$@" 2>>complaints
 }
-offers() { # EXPECTED WORD...: these are the suggestions for the last word
+offers() { # EXPECTED WORD...: fails unless the shell suggests exactly EXPECTED for the last WORD
     local expected=$1
     shift
     equal "$(complete_as "$@" | paste -sd' ')" "$expected" "words after: $*"

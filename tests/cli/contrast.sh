@@ -1,5 +1,5 @@
-# Contrastive pairs (key `contrast`): they give a run metrics, choose as `ablate score likelihood` chooses, and invalid
-# files are refused.
+# Contrastive pairs (key `contrast`): the metrics `contrast` and `contrast_GROUP` agree with `ablate score likelihood`
+# on which target is likelier. Invalid files are refused.
 source "$(dirname "$0")/common.bash" "$1" "$2"
 tiny first 60 >first.ini
 exits 0 ablate run first.ini --threads 1 --progress none

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Damaged databases: a random piece of each is overwritten, zeroed, cut off or exchanged. Every command that reads one,
-# and `run`, gives its usual output, or ends with a message and an exit code from 1 to 127. Other output is right only
-# if the file holds other values, which SQLite cannot notice (it keeps no checksums): then sqlite3's dump differs, too.
-# Then as many damaged models are translated with, exported and started from. ABLATE_TEST_DAMAGE=N: N databases [30;
+# and `run`, gives its usual output, or ends with a message and an exit code from 1 to 127. Different output is right
+# only if the damage changed a stored value: SQLite keeps no checksums, so it cannot notice that, but sqlite3's dump
+# differs, too. Then translate, export and start_from get as many damaged models. ABLATE_TEST_DAMAGE=N: N databases [30;
 # `ablate test --all`: 60; tests/reliability.sh damage: 2,000]. DAMAGE_SEED=N repeats the choices of an earlier call;
 # KEEP=FOLDER keeps files.
 source "$(dirname "$0")/common.bash" "$@"
@@ -102,7 +102,7 @@ cp large.db again.db
 dd if=/dev/zero of=large.db bs=4096 seek=3 count=40 conv=notrunc status=none
 exits 1 ablate ls --db large.db
 has err "is damaged"
-cp large.db again.db # the undamaged file had this name and size, so a stored mark matches
+cp large.db again.db # the undamaged file had this name and size, so the stored mark "was checked" is also for this file
 exits 1 ablate ls --db again.db
 unset XDG_CACHE_HOME
 

@@ -32,7 +32,8 @@ has out "forward: the loss of random values is not finite: in the forward pass, 
 has out "forward.c:6 makes the first number that is not finite"
 equal "$(grep -c "checks that depend on it were skipped" out) $(grep -c "it depends on" out)" "1 0" "lines of skipped checks"
 
-# The derivative of 1/0 times 0 is NaN: the loss is finite for one more step, but the weights are not.
+# The square root has an infinite derivative at 0, and infinity times 0 is NaN: the first loss is finite, but the update
+# makes the weights NaN.
 part gradient 'ab_mul_scalar(c, ab_map(c, ab_mul_scalar(c, y, 0), AB_SQRT), 1)'
 { tiny gradient 20; echo 'feed_forward = ./gradient.c'; } >gradient.ini
 exits 0 ablate run gradient.ini --threads 1 --progress none --db other.db
@@ -48,7 +49,8 @@ said=$(told large.db)
 checks=$((checks + 1))
 [[ $said == *"a uniform guess has"* ]] || wrong "a loss that is only too large: '$said'"
 
-# A row that diverged beside rows that did not: it has no output to rate, and counts as diverged in every metric.
+# A diverged row beside rows that did not diverge: the diverged row has no output to rate, and counts as diverged in
+# every metric.
 { tiny mixed 30 && printf '[variant large]\nlr = 1000\nsteps = 200\n'; } >mixed.ini
 exits 0 ablate run mixed.ini --threads 1 --progress none --db mixed.db
 exits 0 ablate rate mixed words --command "awk -F '\t' '{ print NF }'" --db mixed.db

@@ -31,7 +31,8 @@ equal "$("$program" query "SELECT DISTINCT tag||'='||value FROM tag WHERE tag LI
     "documents BLEU=10 12 8" "tag"
 exits 0 ablate table docs --metric BLEU --stats full --format csv
 after=$(column p_models <out | tail -1)
-# Three documents and two seeds, each with two signs: at most 64 permutations, so p is at least 2 / 64 (less rounding).
+# Each of three documents and two seeds may change its sign: at most 64 permutations, so p is at least 2 / 64 (but for
+# rounding).
 equal "$(awk -v p="$after" 'BEGIN { print (p >= 2 / 64 - 0.01) }')" 1 "p over documents ($after) is not below 2 / 64"
 [ -n "$after" ] && [ "$after" != "$before" ] || wrong "p is $after, with sentences $before: expected another"
 exits 0 ablate table docs --metric PPL_dev # dev is a single document, so sentences are the units
@@ -47,7 +48,7 @@ run
 grep -rqF "corpus/documents.tsv:5: found 'ten' as the number of examples, expected one above 0 in the third column" home ||
     wrong "no log says where documents.tsv is wrong"
 
-# A treebank in a subfolder of $ABLATE_DATA is found there only.
+# documents.tsv of a treebank in a subfolder of $ABLATE_DATA is found.
 mkdir -p data/banks/mini
 for part in "train 1,340" "dev 341,370" "test 371,400"; do
     set -- $part

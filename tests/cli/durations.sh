@@ -1,4 +1,4 @@
-# A run's time is the sum of the times that it trained, without pauses between, measured by a monotonic clock.
+# A run's time is the sum of the periods in which it trained, without the pauses between them, by a monotonic clock.
 source "$(dirname "$0")/common.bash" "$@"
 
 fast=(--threads 1 --progress none)
@@ -118,7 +118,8 @@ echo "leases between machines: one whose clock is an hour off takes a run that t
 tiny shared 6000 | sed 's/^eval_every.*/eval_every = 1500/; s/^save_every.*/save_every = 100/' >shared.ini
 exits 0 ablate run shared.ini "${fast[@]}" --db alone.db
 result="SELECT quote(value) FROM results WHERE metric = 'PPL'"
-for off in -3600 3600; do # seconds; negative: shifts the clock of the machine that trains, positive: of the other one
+# seconds; a negative number shifts the clock of the machine that trains, a positive one the clock of the other machine
+for off in -3600 3600; do
     rm -rf results.db* home/runs/shared before after
     [ $off = 3600 ] || echo $off >before
     [ $off = -3600 ] || echo $off >after

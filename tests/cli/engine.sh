@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# --launcher COMMAND: any job engine trains the runs: plain shells, GNU parallel, also over ssh to this machine, and
-# HyperQueue where it is installed. Results equal a local sweep's bit for bit. Killed tasks, killed engines, two tasks
-# for one run, Ctrl-C and a host that ends early lose nothing.
+# --launcher COMMAND: any job engine trains the runs. Tested: plain shells; GNU parallel, here and over ssh to this
+# machine; HyperQueue if it is installed. Results equal a local sweep's bit for bit. Killed tasks, killed engines, two
+# tasks for one run, Ctrl-C and a host that ends early lose nothing.
 source "$(dirname "$0")/common.bash" "$@"
 export ABLATE_TASK_LEASE=5
 sweep() { # NAME STEPS

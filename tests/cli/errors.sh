@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # An error says where it is, what was expected, and the nearest name. The exit code is 2 for usage and 1 for failures;
-# files that exist are kept.
+# existing files are not overwritten.
 source "$(dirname "$0")/common.bash" "$@"
 
 tiny good 12 >good.ini

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A dry run counts updates, evaluations, tokens and trials, subtracts runs that the database has as done, and names
+# A dry run counts updates, evaluations, tokens and trials, leaves out runs that are done in the database, and names
 # missing data. bench/estimate.py tests its seconds.
 source "$(dirname "$0")/common.bash" "$@"
 
@@ -63,7 +63,7 @@ has err "1 row, 3 seeds, 2 of 3 runs are done, 1 run: about"
 equal "$(counted plain.ini base left --seeds 1..3)" 1 "runs left"
 equal "$(counted plain.ini base left --seeds 1..3 -s lr=0.006)" 3 "runs left with another learning rate"
 equal "$(counted plain.ini base left --seeds 1..3 --rerun all)" 3 "runs left with --rerun all"
-# updates_timed [ARGUMENT]...: prints the seconds of training that a run estimates before it starts
+# updates_timed [ARGUMENT]...: prints the seconds of training that a run announces before it starts
 updates_timed() { "$program" estimate plain.ini --threads 1 "$@" 2>/dev/null | sed -n 's/^timed\t//p' | cut -f7; }
 equal "$(updates_timed --seeds 1..2)" nan "seconds of updates where no run is left: none is timed"
 equal "$(updates_timed --seeds 1..3 | grep -cE '^[0-9.e-]+$')" 1 "seconds of updates where one is left"

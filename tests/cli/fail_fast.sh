@@ -19,7 +19,7 @@ options=(--threads 1 --workers 1 --progress plain --no-check)
 exits 1 ablate run fast.ini "${options[@]}" --fail-fast
 has err "stopped at the first failed run (--fail-fast)"
 equal "$(sql "SELECT group_concat(status, ' ') FROM (SELECT status FROM run ORDER BY id)")" "done failed queued queued" "status of the runs"
-exits 1 ablate run fast.ini "${options[@]}" --fail-fast # the failed run is an old one and stops nothing
+exits 1 ablate run fast.ini "${options[@]}" --fail-fast # the failed run is from an earlier call, so it stops nothing
 hasnt err "stopped at"
 equal "$(sql "SELECT count(*) FROM run WHERE status = 'done'")" 3 "runs done"
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Figures in README.md and in the pages below docs/ equal those that commands print from the recorded experiments.
 # Between `<!-- figures: COMMAND; COMMAND -->` and `<!-- end -->`, each "mean ± sd", "[low, high]" and p must occur in the
-# commands' tables; those of one line of a table must occur in one row. `figures of several rows`: lines may mix rows,
-# and each number with a decimal point must occur in some row, too. Between `<!-- numbers: COMMANDS -->` and the end, only
-# the numbers are checked: for tables of one seed, and tables with rows and columns of their own.
-# `<!-- numbers but 41.02 and 0.003: COMMANDS -->` exempts numbers from elsewhere. Outside of such blocks there must be no
-# result: no "mean ± sd", no interval, no number with a decimal point and a metric's unit.
+# commands' tables; if they are in one line of the page's table, they must occur in one row of the commands' tables.
+# After `figures of several rows`, a line may have figures of several rows, but each number with a decimal point must
+# occur in some row, too. Between `<!-- numbers: COMMANDS -->` and the end, only numbers are checked: this is for tables
+# of one seed, and for tables whose rows and columns differ from the commands'. `<!-- numbers but 41.02 and 0.003:
+# COMMANDS -->` exempts numbers that have another source. Outside of such blocks there must be no result: no "mean ±
+# sd", no interval, no number with a decimal point and a metric's unit.
 source "$(dirname "$0")/common.bash" "$@"
 
 # Prints the cells of all commands' tables, one line per row label: "| base | 13.83 ± 0.10 | −11.1, −7.1 | 0.004 |".
@@ -23,7 +24,7 @@ printed() {
     done | awk -F'|' '{ key = $2 "|" $3; if (!(key in of)) order[++n] = key; of[key] = of[key] $0 }
                       END { for (i = 1; i <= n; i++) print of[order[i]] }' >printed
 }
-# Prints the figures of a line, one a line, each as a table's cell.
+# Prints the figures of a line of text, each on a line of its own, written like a cell of a table.
 figures() {
     grep -oE '[0-9.]+ ± [0-9.]+|\[[^][]*, [^][]*\]|(, |p )<?[01]\.[0-9]+' |
         sed -E 's/^(, |p )(<?[01]\.)/\2/; s/^\[(.*)\]$/\1/; s/^/| /; s/$/ /'

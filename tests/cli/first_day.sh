@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A newcomer's first day: table and page agree on verdicts, messages explain mistakes, and counts cover what was
-# requested.
+# A newcomer's first day: table and page agree on verdicts, messages explain mistakes, and counts are of the requested
+# runs.
 source "$(dirname "$0")/common.bash" "$@"
 
 verdict_of() { sed -n 's|.*<h2>Verdict</h2>||p; /<p>.*Lines are/p' "$1" | tail -1; } # PAGE

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # start_step: a run continues from another run's state, with its parameters, optimizer, step and position in the data.
-# With equal settings it gives the other run's bits; with changed settings it is a run of its own.
+# If its settings equal the other run's, it gives that run's bits; with changed settings it gives results of its own.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress none)
 some() { tiny "$1" 120 | sed 's/^save_every.*/save_every = 20/; s/^schedule.*/schedule = linear/'; printf '%s\n' "${@:2}"; }

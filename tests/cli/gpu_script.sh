@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# usage: gpu_script.sh PROGRAM SOURCES   - runs bench/gpu.sh and bench/pack.sh on the emulated GPU, in their smallest
-# sizes and every line of them, so that no line runs for the first time on a borrowed GPU. Stand-ins for NVIDIA's tools
-# and PyTorch record their arguments and print plausible output. They lie in folders that no program searches by
-# default; the network is off if the system lets users do so. Each stage fails once. TORCH=PYTHON: also runs the PyTorch
-# programs on the CPU, with this interpreter.
+# usage: gpu_script.sh PROGRAM SOURCES   - runs every line of bench/gpu.sh and bench/pack.sh on the emulated GPU, in the
+# smallest sizes, so that no line runs for the first time on a borrowed GPU. Stand-ins for NVIDIA's tools and PyTorch
+# record their arguments and print plausible output. These stand-ins lie in folders that no program searches by default.
+# The network is off if the system lets users switch it off. Each stage is made to fail once. TORCH=PYTHON: also runs
+# the PyTorch programs on the CPU, with this interpreter.
 set -u
 program=$1 sources=$2
 build=$(dirname -- "$program")
@@ -67,7 +67,7 @@ units=() && for name in "${names[@]}"; do case $name in *time*) units+=(us) ;; *
     for id in 0 1 2; do row $id "void kernel_$((id / 2))<float>(int)" "${names[@]/*/1,20$id.5}"; done
 } >"$file"
 SH
-# A Python environment with a stand-in for PyTorch, which answers bench/*_gpu.py with lines like theirs.
+# A Python environment with a stand-in for PyTorch, which prints lines like those of bench/*_gpu.py.
 mkdir -p "$folder/$env/lib/python3.12/site-packages/torch"
 touch "$folder/$env/lib/python3.12/site-packages/torch/version.py"
 stand_in "$env/bin" python3 <<'SH'
@@ -92,8 +92,8 @@ BUILD=$build XZ_OPT=-0 ABLATE_DATA=$folder/no-data bash "$sources/bench/pack.sh"
 has "$folder/log/pack.txt" 'ablate-gpu.tar.xz: [0-9]+ MB'
 has "$folder/log/pack.txt" 'no .*no-data/multi30k: the rows of Table 3 cannot be trained there'
 pack=$folder/packed/ablate-gpu
-# The real tests would take minutes here and are run elsewhere: quick ones get their names, and one that passes only
-# with our own kernels is added.
+# The real tests take minutes and are run elsewhere: here quick scripts have their names. One more test is added, which
+# passes only with our own kernels.
 mkdir "$folder/kept"
 mv "$pack"/bin/gpu_test_* "$folder/kept/"
 for name in attend rows select; do cp "$folder/kept/gpu_test_select" "$pack/bin/gpu_test_$name"; done
@@ -134,8 +134,8 @@ echo "PS4='+\${BASH_SOURCE##*/}:\$LINENO:'" >"$folder/trace.env"
 offline=()
 unshare -rn true 2>/dev/null && offline=(unshare -rn)
 # call NAME EXPECTED ARGUMENTS...: runs gpu.sh and expects its exit code; results go to $folder/NAME, its output to
-# log/NAME.txt. Records which of its lines run. It must leave files that can be copied from a borrowed machine: at most
-# eight, none large, with plain names. Then unpacks the archive of results.
+# log/NAME.txt. Records which lines of gpu.sh run. The script must leave files that can be copied from a borrowed
+# machine: at most eight, none large, with plain names. `call` then unpacks the archive of results.
 call() {
     local name=$1 expected=$2 rc=0 odd
     shift 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the plugin guide: its attention and feed-forward build with its commands, pass the check, and get the rows of its
-# table, trained on fewer sentences.
+# Runs the commands of the plugin guide: the guide's attention and feed-forward build, pass the check, and train on
+# fewer sentences; the experiment has the rows of the guide's table.
 set -eu
 program=$1 source=$2
 work=$(mktemp -d)

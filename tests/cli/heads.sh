@@ -1,5 +1,5 @@
-# ablate heads, with a planted position that makes every head attend to the previous token: the figures show it, also
-# for several seeds and for all rows of an experiment; wrong input is refused.
+# ablate heads, with a planted position that makes every head attend to the previous token: the figures show that, for
+# one run, for several seeds and for all rows of an experiment. Wrong input is refused.
 source "$(dirname "$0")/common.bash" "$@"
 
 cp "$source/tests/data/previous.c" .

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `include = FILE`: sections of the other file come first, and the including file's keys override them. Messages name
-# the file and line that hold a key; cycles are refused with both lines; the database keeps one INI that needs no other
-# file.
+# the file and line that hold a key; if two files include each other, the message names both lines; the database keeps
+# one INI that needs no other file.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir shared
 { tiny base 12 | sed 's/^d_ff = .*/d_ff = 16   # a comment/' && printf '[sweep A]\nheads = 1, 4\n'; } >shared/base.ini

@@ -14,7 +14,7 @@ for file in bin/ablate include/ab_plugin.h include/ab_host.h include/ab_task.h \
     checks=$((checks + 1))
     [ -s "$at/$file" ] || wrong "$file is missing"
 done
-names() { # MINOR: prints those newer functions that the header declares if AB_TARGET_MINOR is MINOR
+names() { # MINOR: prints which of ab_window and ab_running_sum the header declares if AB_TARGET_MINOR is MINOR
     echo '#include "ab_plugin.h"' | cc -E -dM -DAB_TARGET_MINOR="$1" -I "$at/include" - |
         grep -oE ' ab_(window|running_sum)\(' | sort | tr -d ' \n' || true
 }
@@ -35,7 +35,7 @@ if command -v pkg-config >/dev/null && command -v cc >/dev/null; then
         -o mine.so
     exits 0 ablate check ./mine.so
 fi
-# A build folder outside the checkout has a link to the checkout (CMakeLists.txt makes it).
+# A build folder outside the checkout contains a link to the checkout, made by CMakeLists.txt.
 mkdir elsewhere
 cp "$build/ablate" elsewhere
 ln -s "$build/plugins" elsewhere/plugins

@@ -37,12 +37,13 @@ ended() {
     wait "${host[$1]}" 2>/dev/null || code=$?
     host[$1]=0
     case $code in
-    0) done_times=$((done_times + 1)) again=(--rerun all) ;; # the sweep ended before all kills: start it again
+    # the sweep ended before all kills were done: start the sweep again
+    0) done_times=$((done_times + 1)) again=(--rerun all) ;;
     1 | 137) ;; # a worker or the host was killed: repeat the command
     *) wrong "the sweep ended with $code" && tail -5 err.txt && finish ;;
     esac
 }
-shoot() { # PID...: kills all; succeeds if the first one was alive
+shoot() { # PID...: kills these processes; succeeds if the first one was alive
     local first=$1 hit=1
     alive "$first" && kill -9 "$first" 2>/dev/null && hit=0
     shift

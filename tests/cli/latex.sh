@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --format latex compiles without overfull boxes or unescaped text, also with the paper's values and with names that are
-# special in TeX.
+# --format latex compiles without overfull boxes or unescaped text, also in a table with the paper's values, and with
+# names that have TeX's special characters.
 source "$(dirname "$0")/common.bash" "$@"
 if ! command -v pdflatex >/dev/null || ! kpsewhich booktabs.sty graphicx.sty >/dev/null; then
     echo "skipped: there is no pdflatex with booktabs and graphicx (texlive-latex-recommended)"

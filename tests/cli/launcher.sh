@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The launcher ./ablate builds the program before it runs any command, and then the CUDA module for commands that may
-# use a GPU, if it finds one or ABLATE_CUDA=ON. Stand-ins for cmake and ninja print their arguments.
+# The launcher ./ablate builds the program before it runs any command, and, for a command that may use a GPU, then the
+# CUDA module, if there is a GPU or ABLATE_CUDA is ON. Stand-ins for cmake and ninja print their arguments.
 source "$(dirname "$0")/common.bash" "$@"
 mkdir -p clone/build tools
 cp "$source/ablate" clone/ablate
@@ -32,7 +32,8 @@ for package; do echo "install ok installed $package"; done
 SH2
 export PATH=$work/tools:$PATH
 unset ABLATE_CMAKE
-launched() { # EXPECTED COMMAND...: runs the launcher; EXPECTED lists what was built and run, in one line
+# EXPECTED COMMAND...: runs the launcher; EXPECTED is one line that lists what the launcher must build and run
+launched() {
     local expected=$1
     shift
     rm -f log

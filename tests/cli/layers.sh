@@ -36,7 +36,7 @@ has err "no_such_layer"
 exits 0 ablate bench layers --plugin linear --length 16 --length 32 --seconds 0.001
 has out "linear "
 
-# A decoder's layer scans once; an encoder's scans a second time, from the end.
+# In a decoder a layer scans once; in an encoder it scans a second time, from the end.
 for role in encoder decoder; do
     exits 0 ablate bench layers --plugin delta_net --role $role --length 64 --seconds 0.001 --profile --json
     has err "DELTA_SCAN"
@@ -48,7 +48,7 @@ has err "--role cross: expected encoder or decoder"
 exits 1 ablate bench layers --role decoder --into mixers --length 16
 has err "--role decoder cannot be combined with --into"
 
-# several sentences at once
+# n sentences at once
 for n in 1 4; do
     exits 0 ablate bench layers --plugin scaled_dot --length 16 --sentences $n --seconds 0.001 --json
     has out "\"sentences\":$n,"

@@ -62,7 +62,7 @@ done
 equal "$code" 0 "exit code of a run with fewer removals than $n"
 checks=$((checks + 1))
 [ $kills -ge 3 ] && [ $kept -ge 3 ] || wrong "$kills kills, $kept of them left files: expected at least 3 of each"
-for n in 1 2 3; do # a removal that fails leaves the file; the next run finds and removes it
+for n in 1 2 3; do # if a removal fails, the file stays; the next run finds and removes it
     rm -f count
     ABLATE_FAULT=unlink:$n:on LD_PRELOAD=$library exits 0 ablate run aimed.ini --threads 1 --rerun all
     exits 0 ablate run aimed.ini --threads 1

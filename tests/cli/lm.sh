@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A language model of a small text: training, bits per byte, the same bits after a kill and resuming, sampling. Also the
-# task recall.
+# A language model of a small text: training, bits per byte, equal bits after a kill and resuming, sampling. The task
+# recall is tested, too.
 source "$(dirname "$0")/common.bash" "$@"
 
 mkdir -p texts

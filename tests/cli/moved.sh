@@ -1,5 +1,5 @@
 # A database and its folder of runs can be moved or copied: each database uses the files in its own folder, and no
-# command changes those of another copy.
+# command changes the files of another copy.
 source "$(dirname "$0")/common.bash" "$@"
 unset ABLATE_DB
 

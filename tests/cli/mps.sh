@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Several workers on one GPU, with an MPS daemon that the host starts, with one that runs already, and without any. The
-# GPU is emulated; a stand-in for nvidia-cuda-mps-control records its commands.
+# Several workers on one GPU, with an MPS daemon that the host starts, with a daemon that runs already, and without a
+# daemon. The GPU is emulated; a stand-in for nvidia-cuda-mps-control records its commands.
 source "$(dirname "$0")/common.bash" "$@"
 build=$(dirname "$program")
 export ABLATE_CUDA_MODULE=$build/tests/emulated_cuda.so
@@ -33,7 +33,7 @@ CUDA_VISIBLE_DEVICES=3 exits 0 with_tool run two.ini --workers 2
 has err "mps     2 workers share 1 GPU through a daemon started for them"
 equal "$(trained)" 2 "runs that are done"
 equal "$(calls)" "start quit " "what the daemon was asked"
-has calls " 700 visible none" # the daemon sees all GPUs; workers see theirs as CUDA_VISIBLE_DEVICES
+has calls " 700 visible none" # the daemon sees all GPUs; a worker sees the GPU that its CUDA_VISIBLE_DEVICES names
 place=$(sed -n 's/^start \(.*\) 700 .*/\1/p' calls)
 has calls "quit -t 120 $place"
 checks=$((checks + 1))

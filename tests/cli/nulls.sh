@@ -2,8 +2,8 @@
 # NULL in columns that never hold NULL, one column after another, in a database of more than 32 MB, which is not checked
 # whole when it is opened. Each command gives its usual output, or ends with exit code 1 and a message that names table
 # and column; none crashes, none omits anything. Tables that every command needs (experiments, rows, runs, metrics,
-# parameters) are checked whenever a database is opened. Each column meets one command; four in `ablate test --all`; all
-# with ABLATE_TEST_WHOLE (tests/reliability.sh whole).
+# parameters) are checked whenever a database is opened. Each column is tried with one command, in `ablate test --all`
+# with four, with ABLATE_TEST_WHOLE (tests/reliability.sh whole) with all.
 source "$(dirname "$0")/common.bash" "$@"
 command -v sqlite3 >/dev/null || { echo "skipped: found no sqlite3 here"; exit 77; }
 { tiny holes 12 && printf '[sweep A]\nheads = 1, 4\n[variant b]\nd_ff = 16\n'; } >holes.ini
@@ -39,9 +39,10 @@ for k in "${!commands[@]}"; do
     rm -f results.db*
 done
 
-# hollow TABLE COLUMN KEY STATE: results.db with NULL in that column of one row. STATE kept: the schema still has NOT
-# NULL, as in a damaged file; free: it has not, so that SQLite cannot notice. The program treats a table that is checked
-# when opened as foreign then instead of as damaged, and its rows may differ.
+# hollow TABLE COLUMN KEY STATE: results.db with NULL in that column of one row. STATE kept: the schema still says NOT
+# NULL, as in a damaged file. STATE free: the schema does not, so that SQLite cannot notice the NULL; if the table is
+# one that is checked when a database is opened, the program then takes it for another program's table, and the command
+# may print other rows.
 hollow() {
     local text
     cp whole.db results.db
@@ -56,7 +57,7 @@ hollow() {
         sqlite3 results.db "PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql='$text' WHERE name='$1'"
 }
 
-every=16 # one more than the number of commands: the next column meets the next command
+every=16 # one more than the number of commands, so that the next column is tried with the next command
 [ -z "${ABLATE_TEST_LONG-}" ] || every=4
 [ -z "${ABLATE_TEST_WHOLE-}" ] || every=1
 checked=" experiment variant alias metric param run "

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs of rows whose settings have changed since: counted, listed, shown, used again, removed. `rm` removes what it
-# lists; a copy of a database leaves the original's files alone; two plugins may share a name.
+# If a row's settings are changed, its older runs are counted, listed and shown, used again if the settings are changed
+# back, and removed on request. `rm` removes what it lists; a copy of a database leaves the original's files alone; two
+# plugins may share a name.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress plain)
 
@@ -116,7 +117,7 @@ if command -v sqlite3 >/dev/null; then
     exits 0 ablate run defaults.ini "${fast[@]}" --db other.db
     sqlite3 other.db "UPDATE variant SET config_hash='0123'||substr(config_hash,5),
         config_json=json_set(config_json,'\$.label_smoothing',0.25) WHERE name='base'"
-    exits 0 ablate run defaults.ini -s steps=7 "${fast[@]}" --db other.db # other settings than those stored
+    exits 0 ablate run defaults.ini -s steps=7 "${fast[@]}" --db other.db # these settings differ from the stored ones
 
     echo "nor does it search or match again; what these find is no other default"
     { tiny tuned 6 | sed 's/^lr = .*/lr = tune(0.002 .. 0.01, 2)/' && printf '[sweep A]\nheads = 1\n'; } >tuned.ini

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # experiments/FOLDER/NAME.md equals the output of `ablate table` for the record and the comment at the head of NAME.ini.
-# That comment has at most 150 words, names the split of its figures, and its intervals and "mean ± sd" stand in the
-# table. The charts of docs/ equal those that `ablate plot` draws from the records. ABLATE_WRITE=1 writes pages and
-# charts anew.
+# That comment has at most 150 words, names the split of its figures, and each interval and "mean ± sd" in it must stand
+# in the table. The charts of docs/ equal those that `ablate plot` draws from the records. ABLATE_WRITE=1 writes pages
+# and charts anew.
 source "$(dirname "$0")/common.bash" "$@"
 
-# Omits timings, which an older version of the program measured.
+# Leaves columns of timings out, since an older version of the program measured them.
 declare -A only=([table1]="--metric reach --metric acc --metric PPL")
 
 figures() { grep -oE '[0-9.]+ ± [0-9.]+|\[[^][]*, [^][]*\]' | sed -E 's/^\[(.*), (.*)\]$/\1 .. \2/' || true; }

@@ -59,8 +59,8 @@ fail() { echo "$*"; exit 1; }
 fail "the sweep failed"; }
 cat table.txt
 
-# The grammar is learned. With constraints every output is a tree; without them, the counts of well-formed and repaired
-# outputs add up.
+# The grammar is learned. With constraints every output is a tree; without constraints, the well-formed and the repaired
+# outputs together are all outputs.
 first_number() { awk -v name="$1" \
     'index($0, name) == 1 { s = substr($0, length(name) + 1); split(s, f, " "); print f[1]; exit }' show.txt; }
 for row in base:60 labels:40 xx:25 in_order:60 free:0; do
@@ -75,8 +75,8 @@ for row in base:60 labels:40 xx:25 in_order:60 free:0; do
 done
 test "$(first_number outputs_again)" -gt 0 || fail "free: 15 updates gave trees only"
 
-# ablate parse prints one line per input line, in order: also for lines that are empty, very long, tagged or not ended,
-# and for unknown words.
+# ablate parse prints one line per input line, in order. Some input lines are empty, very long, tagged, without a line
+# end, or have unknown words.
 {
     printf 'the dog sees a cat .\n\nAnn_NNP likes_VBZ Bob_NNP ._.\n'
     printf 'the dog %.0s' $(seq 60)
@@ -95,7 +95,7 @@ done
 grep -q '(NNP Ann)' out.txt || fail "given tags are lost"
 test -z "$(sed -n 2p out.txt)$(sed -n 5p out.txt)" || fail "an empty line has a tree"
 
-# Expects that `parse` and `score f1` with the run's model give the run's score.
+# Parses the sentences of gold.txt with the run's model and scores the trees: F1 must equal the run's recorded F1.
 tr -d '\n' < data/toy/test.ptb | sed -E 's/\( \(S /\n(TOP (S /g' | sed 1d |
     sed -E 's/\(S \(NP \(-NONE- \*\)\)\)//g; $a\' > gold.txt
 sed -E 's/\(([^ ()]+) ([^ ()]+)\)/\2_\1/g; s/\([^ ()]* ?//g; s/\)//g; s/ +/ /g; s/^ //' gold.txt > typed.txt

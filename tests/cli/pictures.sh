@@ -35,7 +35,8 @@ echo "report"
     } >names.ini
 exits 0 ablate run names.ini --progress none --db names.db
 exits 0 ablate report names -o report.html --db names.db
-# Each media query is a medium, a feature in parentheses, or both joined by "and": browsers silently ignore others.
+# Each media query is a medium, a feature in parentheses, or both joined by "and": browsers silently ignore any other
+# form.
 equal "$(grep -o '@media[^{]*' report.html |
     grep -vxE '@media ?((screen|print)|((screen and )?\([a-z-]+: ?[a-z0-9]+\)( and \([a-z-]+: ?[a-z0-9]+\))*))')" "" \
     "media queries that no browser takes"

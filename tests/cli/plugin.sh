@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Plugins outside the tree: built with one cc command, used by path, by plugin_path and on the command line, listed,
-# shown in the table, used by translate; one that crashes gives a failed row, and the sweep continues.
+# shown in the table, used by translate. If a plugin crashes, its row fails, and the sweep continues.
 source "$(dirname "$0")/common.bash" "$@"
 
 cat >softer.c <<'C'
@@ -213,8 +213,8 @@ sed 's/if (o->crash) abort/if (0) abort/; s/if (o->leave) exit/if (1) exit/' sof
 cc -shared -fPIC -I"$source/core/api" leaves.c -o leaves.so
 exits 1 ablate check ./leaves.so
 has out "ended the process with exit status 0 in 'parameters', in an attention's forward: plugins return, they do not exit"
-# The first line is for `--all`: a block of moba's default size exceeds the check's sentences, so it is set smaller. The
-# second is a short check with a setting.
+# The first line runs in `ablate test --all` only: blocks of moba's default size are longer than the check's sentences,
+# so it sets a smaller size. The second line is a short check with a setting.
 [ -z "${ABLATE_TEST_LONG-}" ] || exits 0 ablate check attention/moba -s moba.block=5 -s moba.top_k=1
 exits 0 ablate check position/rotary -s rotary.base=500
 exits 2 ablate check position/rotary -s rotary.bass=500
@@ -240,8 +240,8 @@ has err "plugin of kind attention, expected"
 echo "no object" >far/plugins/broken.so
 exits 0 ablate run byname.ini --threads 1
 has err "broken.so"
-# Without cc, the program uses whichever compiler is there (gcc and clang also need an assembler and a linker); without
-# any, it says what to install.
+# Without cc, the program uses another compiler that is installed (gcc and clang also need an assembler and a linker).
+# If no compiler is installed, a message says what to install.
 exits 0 ablate new attention alone
 for compiler in gcc clang tcc zig; do
     command -v $compiler >/dev/null || continue

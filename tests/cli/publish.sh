@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A published folder is complete and verifies on any machine; verify finds a changed file, result or run in it.
+# A published folder is complete and verifies on any machine; verify finds a changed file, result or run of the folder.
 # fault: publish|start|publish faults home/published$RANDOM|-
 # fault: verify|empty|verify record.json --runs 0|
 # fault: retrain|empty|verify record.json --only base --seed 1|-

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Plugins as Python files: they give the digits of the same plugins in C, and work with `check`, `new`, `list`, `run`,
-# `replay`, `publish` and `verify`. Messages for mistakes in them, and for a missing Python.
+# Plugins as Python files: their results have the digits of the same plugins in C. They work with `check`, `new`,
+# `list`, `run`, `replay`, `publish` and `verify`. Messages explain mistakes in these files, and a missing Python.
 source "$(dirname "$0")/common.bash" "$@"
 python=${ABLATE_PYTHON:-python3}
 

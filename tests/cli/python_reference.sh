@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Documentation and types of Python's module: `numpydoc validate` finds no error in public names, `mypy --strict` none
-# in the module and in an annotated example; both find planted errors. PYTHON names another interpreter.
+# Documentation and types of Python's module: `numpydoc validate` finds no error in public names, and `mypy --strict`
+# finds none in the module and in an annotated example. Both tools find planted errors. PYTHON names another
+# interpreter.
 source "$(dirname "$0")/common.bash" "$@"
 python=${PYTHON:-python3}
 export PYTHONPATH=$source/python PYTHONDONTWRITEBYTECODE=1 MYPYPATH=$source/python

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tasks in Python: those of experiments/python pass the checks and train; messages about mistakes in a task.
+# Tasks in Python: the tasks of experiments/python pass the checks and train. Messages explain mistakes in a task.
 source "$(dirname "$0")/common.bash" "$@"
 cp "$source"/experiments/python/* .
 ablate list plugins ./parity.py >out 2>err || {

@@ -11,7 +11,7 @@ mpi_use "$build"
 curve() { # ROW STEP: prints dev perplexity at that step
     sql "SELECT printf('%.17g',value) FROM curves WHERE row='$1' AND metric='dev_PPL' AND step=$2"
 }
-near() { # FOUND EXPECTED WHAT: fails if they differ by a share of 1e-6 or more
+near() { # FOUND EXPECTED WHAT: fails if their relative difference is 1e-6 or more
     checks=$((checks + 1))
     awk -v a="$1" -v b="$2" 'BEGIN {d = (a - b) / b; exit !(b > 0 && d < 1e-6 && d > -1e-6)}' ||
         wrong "$3: found '$1', expected '$2' but for rounding"
@@ -33,7 +33,7 @@ points() { sql "SELECT metric,step,printf('%.17g',value) FROM curves ORDER BY 1,
 ABLATE_HOME=$work/calm exits 0 ablate run bits.ini --threads 1 --progress plain --db calm.db
 model() { echo "$1"/bits/*-s1-g*/model.safetensors; }
 
-worker_of_rank() { # prints the process of rank 1
+worker_of_rank() { # prints the process number of rank 1
     local p
     for p in $(pgrep -f "worker --folder $work/"); do
         grep -qz '^OMPI_COMM_WORLD_RANK=1$' "/proc/$p/environ" 2>/dev/null && echo "$p"

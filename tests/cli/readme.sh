@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Examples of README.md and docs/ work: each command runs from a bare clone (with shortened training), here or in
-# another test of that page, or the page says what it needs. The pages' INIs parse; the ten queries return rows.
+# Examples of README.md and docs/ work: each command runs from a bare clone, with shortened training, in this test or
+# another one; of any other command the page says what it needs. The pages' INIs parse; the ten queries return rows.
 source "$(dirname "$0")/common.bash" "$@"
 export ABLATE_HOME=$work
 ln -s "$source"/{README.md,docs,experiments,tests,bench} .
@@ -37,11 +37,11 @@ for f in README.md docs/*.md docs/plugins/*.md; do
         [ "$what" = marked ] && continue
         command=${line%%  #*}
         command=${command//.\/ablate/ablate} command=${command//build\/ablate-bench/${ABLATE_BENCH:-$program-bench}}
-        # cli/retrained (in `ablate test --all`) trains it again
+        # cli/retrained (in `ablate test --all`) trains runs of the record again
         [[ $command != "ablate verify experiments/recorded/"* ]] || command+=" --runs 0"
         command=${command//\/dev\/shm\/many.db/many.db} # in this run's own folder
-        # ABLATE_TEST_LONG runs the page's lengths and the default ones, up to 4,096; otherwise a few short ones, as
-        # cli/layers tests
+        # ABLATE_TEST_LONG runs the lengths that the page names and the default lengths, up to 4,096. Otherwise a few
+        # short lengths are run, as in cli/layers.
         if [[ ${ABLATE_TEST_LONG-} ]]; then
             [[ $command != *"ablate bench layers"* ]] || command=${command/--seconds 0.1/--seconds 0.01}
         elif [[ $command == *"ablate bench layers"* ]]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Records: numbers that several metrics share are written once, and a database imported from a record prints the same
-# tables. `--statistics` makes a record smaller, and tables name what it lacks.
+# tables. `--statistics` makes a record smaller, and tables name the figures that such a record cannot give.
 source "$(dirname "$0")/common.bash" "$@"
 
 mkdir -p texts

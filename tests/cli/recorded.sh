@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The project's records are found by name as a read-only second database; a new database is empty.
+# The project's records form a second, read-only database: commands find the recorded experiments by name. A new
+# database is empty.
 source "$(dirname "$0")/common.bash" "$@"
 
 echo "without a database"

@@ -87,7 +87,8 @@ equal "$(test -e none.db && echo there)" "" "database of a dry run"
 cp out dry.ini
 exits 0 ablate run dry.ini --dry-run
 equal "$(grep -v '^# dry.ini\|^# mix.ini' out | diff - <(grep -v '^# mix.ini' dry.ini))" "" "dry run of the dry run"
-# The estimate counts searches: 4 candidates, then 2. For data that are not here it uses the published sizes.
+# The estimate counts searches: 4 candidates, then 2. If the data are missing on this machine, the estimate uses their
+# published sizes.
 sed 's/^lr .*/lr = tune(0.001 .. 0.01, 4)/' plain.ini >searched.ini
 exits 0 ablate run searched.ini --dry-run
 has err '6 trials of searches'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A plugin tries to write files, open sockets and signal other processes: it cannot in `ablate check`, nor in workers
-# with --sandbox, whose results are the same as without.
+# A plugin tries to write files, open sockets and signal other processes: all of this fails in `ablate check` and in
+# workers with --sandbox. Results with --sandbox equal those without it.
 source "$(dirname "$0")/common.bash" "$@"
 cat >spy.c <<'C'
 #include "ab_plugin.h"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Semi-supervised parsing on a toy treebank: two runs label sentences, and another trains on gold trees and on those
-# that the two agree on. A run's outputs as files, and their analysis: confused labels, F1 by length.
+# Semi-supervised parsing on a toy treebank: two runs parse sentences, and a third run trains on gold trees and on the
+# trees that both produced. Also tested: a run's outputs as files, and the analysis of these outputs by confused labels
+# and by length.
 source "$(dirname "$0")/common.bash" "$@"
 
 trees() { awk -v n="$1" -v seed="$2" -f "$source/tests/cli/toy_trees.awk"; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A sweep of 12 runs on a real Slurm with two nodes: one worker killed, one task cancelled, one requeued. All 12 results
-# equal those of a local sweep, bit for bit. Then a detached sweep, read by `ablate sync`.
+# A sweep of 12 runs on a real Slurm with two nodes: one worker is killed, one task cancelled, and one task requeued.
+# All 12 results equal those of a local sweep, bit for bit. Then a detached sweep runs, and `ablate sync` reads its
+# results.
 source "$(dirname "$0")/common.bash" "$@"
 source "$source/tests/slurm.bash"
 why=$(slurm_missing)
@@ -74,7 +75,7 @@ equal "$(PATH=$work ablate ls shown | grep -c ' running')" 12 "runs that are awa
 scancel -u "$(id -un)"
 exits 0 ablate sync shown --wait
 
-# Two ranks on two nodes give the bits of two ranks here; also when one is killed.
+# Two ranks on two nodes give the bits of two ranks on this machine, also if one rank is killed.
 source "$source/tests/mpi.bash"
 why=$(mpi_missing "$(dirname "$program")" "$source")
 [ -z "$why" ] || { echo "ranks were left out: $why"; finish; }

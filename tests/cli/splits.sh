@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # decode_split = dev+test decodes and scores both splits; each score names its split, and equals that of a run with one
-# split. `none` decodes neither. Perplexity and token accuracy are dev's, and test's if test is scored; tables name the
-# split, and a metric without it means test. A position table shorter than sentences or outputs is refused before
-# training.
+# split. `none` decodes neither. Perplexity and token accuracy are computed for dev, and for test if test is scored.
+# Tables name the split; a metric named without a split means test. A position table shorter than sentences or outputs
+# is refused before training.
 source "$(dirname "$0")/common.bash" "$@"
 
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # start_from: training begins with another model's values, for parameters of equal name, shape and vocabulary. The run
-# reports which ones it copied; a resumed run continues from its own checkpoint.
+# reports which parameters it copied; a resumed run continues from its own checkpoint.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress none)
 tiny first 120 >first.ini

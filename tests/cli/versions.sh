@@ -23,7 +23,8 @@ for version in 3772abc fa6aaa1; do
     printf 's0001 s0002 s0003\ns0004 s0000\n' >in.txt
     "$program" translate --model "$source/tests/data/versions/$version.safetensors" --threads 1 <in.txt >out 2>err ||
         wrong "translate: $(cat err)"
-    equal "$(cat out)" "$(cat in.txt)" "copies by the model of $version" # the output that that version printed
+    # version $version printed the same: a copy of in.txt
+    equal "$(cat out)" "$(cat in.txt)" "copies by the model of $version"
 done
 
 echo "a plugin built with the header of fa6aaa1 opens, passes the check and trains"

@@ -18,7 +18,7 @@ done
 has out "✓✓"
 has out "12/12"
 has out " ± "
-if command -v script >/dev/null; then # On a terminal it uses the alternate screen, and q ends it.
+if command -v script >/dev/null; then # On a terminal `ablate watch` uses the alternate screen, and the key q ends it.
     (sleep 1; printf q) | timeout 20 script -qec "TERM=xterm $program watch toys" /dev/null >screen
     equal "$(grep -c $'\033\\[?1049h' screen)" 1 "the other screen"
     equal "$(grep -c $'\033\\[?1049l' screen)" 1 "back from it"

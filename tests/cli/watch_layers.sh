@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # watch_layers: each layer's curves go into the database, plots, reports and exports; no other number of the run
-# changes. A run without the key keeps its settings hash.
+# changes. A run without this key has the same settings hash as before the key existed.
 source "$(dirname "$0")/common.bash" "$@"
 { tiny seen 100 && printf 'layers_decoder = 2\n[variant watched]\nwatch_layers = true\n'; } >seen.ini
 exits 0 ablate run seen.ini --threads 1 --progress none

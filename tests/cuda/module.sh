@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# usage: module.sh PROGRAM [MODULE]   - the CUDA module opens on any machine and reports the GPUs, or why it finds none.
+# usage: module.sh PROGRAM [MODULE]   - the CUDA module opens on any machine, and reports the GPUs or why no GPU is
+# found.
 set -u
 program=$1
 out=$("$program" list devices) || { echo "WRONG: devices failed: $out"; exit 1; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # usage: spills.sh FOLDER [WHAT THE LOGS ARE OF]...
 # Checks nvcc's logs in FOLDER. No kernel may spill registers to memory, except the interpreter of score programs, which
-# is slow anyway. No wgmma may wait for the one before it (warning C75..), as ptxas makes it if it cannot follow the
-# registers. A block uses at most 65,536 registers (large_blocks of the emulation lists the large blocks).
+# is slow anyway. No wgmma may wait for the wgmma before it: ptxas makes it wait, with a warning C75.., if it cannot
+# follow the registers. A block uses at most 65,536 registers (large_blocks of the emulation lists the large blocks).
 set -eu
 logs=("$1"/*.log)
 [ -e "${logs[0]}" ] || { echo "no logs in $1"; exit 1; }

@@ -1,6 +1,6 @@
-/* test_dnn.c - asks the real cuDNN, if it is installed, whether it has engines for our attention graphs. The GPUs are
- * only described to it, so none is needed: it plans and compiles the graphs, but loads no code. Some libcuda.so.1 must
- * be there; CUDA's stub is enough. */
+/* test_dnn.c - asks the real cuDNN, if it is installed, whether it has engines for our attention graphs. cuDNN gets
+ * only descriptions of GPUs, so no GPU is needed: cuDNN plans and compiles the graphs, but loads no code. It needs a
+ * libcuda.so.1; CUDA's stub is enough. */
 #include "tensor/cuda/cudnn/dnn_attend.c" /* defines the functions that plan graphs */
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 
 static struct {
     size_t fixed;            /* a kernel's static shared memory */
-    int allowed;             /* dynamic shared memory that it was allowed, 0: none was requested */
+    int allowed;             /* dynamic shared memory that the kernel was allowed; 0: the backend has not asked */
     size_t launched;         /* dynamic shared memory of the last launch */
-    cudaError_t last, stays; /* the last error; an error that the device does not recover from */
+    cudaError_t last, stays; /* last: the last error; stays: an error that the device does not recover from */
     int busy;                /* number of queries for which the device is still busy; < 0: forever */
 } fake;
 static cudaError_t stays_or(cudaError_t rc) { return fake.stays ? fake.stays : rc; }
@@ -60,7 +60,7 @@ cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_t bytes, cu
     fake.launched = bytes;
     return cudaSuccess;
 }
-/* a driver's function for tensor maps, or none */
+/* Stands in for the driver's function that makes tensor maps. */
 static CUresult encode(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *all,
                        const cuuint64_t *stride, const cuuint32_t *tile, const cuuint32_t *, CUtensorMapInterleave,
                        CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill)
@@ -220,7 +220,8 @@ static void check_run_kernel(void)
     gpu_clear_refusal();
 }
 
-/* Errors that the device recovers from can be cleared; lasting ones cannot, and a refusal does not hide them. */
+/* Errors that the device recovers from can be cleared; lasting errors cannot be cleared, and a later refusal does not
+ * hide a lasting error. */
 static void check_errors(void)
 {
     fake = {};
@@ -255,7 +256,7 @@ static void check_reopening(void)
         int device = run % 2;
         CHECK(!gpu_open(device, &why), "open %d: %s", run, why ? why : "");
         CHECK(gpu_multiprocessors() == 132 + device, "open %d: another GPU's properties", run);
-        /* the small one stays valid, since a graph may still use it */
+        /* the small memory stays valid, since a graph may still use it */
         void *small = gpu_scratch(0, 100), *large = gpu_scratch(0, 1000);
         CHECK(small && large && small != large, "scratch memory did not grow");
         CHECK(!gpu_side_begin(GPU_RANKS), "open %d: no side stream", run);
@@ -290,7 +291,7 @@ static void check_events(void)
     check_told("a side stream", expected);
     for (int i = 0; i < STAGES; i++) gpu_send(NULL, gpu_stage(), 1);
     told[0] = 0;
-    gpu_send(NULL, gpu_stage(), 1); /* the first stage again: its copy must have finished */
+    gpu_send(NULL, gpu_stage(), 1); /* the first staging memory again: the copy from it must have ended */
     snprintf(expected, sizeof expected, "synchronize %d/0; copy 0 in %d; record %d in %d; ", place_of(sent[0]), first,
              place_of(sent[0]), first);
     check_told("a stage of copies", expected);
@@ -302,8 +303,8 @@ static void check_events(void)
     gpu_close();
 }
 
-/* While a watch function is set, the host's waits poll the device and call it, so that it can notice work that never
- * ends; here the watch ends the work. */
+/* While a watch function is set, a waiting host polls the device and calls the watch function, which can so notice work
+ * that never ends. In this test the watch function ends the work. */
 static int watched;
 static void end_work(double seconds)
 {

@@ -4,7 +4,7 @@
 typedef struct {
     int64_t distance;
 } config;
-/* Gives the token at the distance score 0 and all others -100 per position away from it. */
+/* Scores the token at the distance with 0, and any other token with -100 for each position between the two. */
 static ab_t bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
 {
     double d = (double)((const config *)cfg)->distance;

@@ -28,12 +28,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* A call's place is its innermost eight stack frames, without two of this file: the code that handles a failure is
- * near, and frames further out would only multiply the places. */
+/* A call's place is its innermost eight stack frames, without the two frames of this file: the code that handles a
+ * failure is near, and frames further out would only multiply the places. */
 enum { SEEN = 1 << 16, FRAMES = 2 + 8 };
 typedef struct {
     _Atomic long calls, faults;
-    char first[64]; /* name of the function that failed first */
+    char first[64]; /* name of the function whose call failed first */
     _Atomic uint64_t seen[SEEN];
 } counter;
 

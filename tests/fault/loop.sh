@@ -4,11 +4,12 @@
 # once, and from then on.
 #
 # Allowed outcomes: success with the output of an undisturbed run, or an error message with exit code 1 to 127.
-# Afterwards the same command without faults must give its undisturbed output, and the database must be intact. N
-# (default 2) random calls per command and kind; `half`: one, for a random half of these; `whole` takes all.
-# ABLATE_FAULT_SEED repeats a random choice, ABLATE_FAULT_KINDS="open write" selects kinds, ABLATE_FAULT_SECONDS=600 is
-# the time limit of a command on a shared machine. ABLATE_FAULT_KILL=yes: instead of failing, the call kills its
-# process; afterwards the same holds; `whole` takes each place in the program.
+# Afterwards the same command without faults must give its undisturbed output, and the database must be intact. N: that
+# many random calls per command and kind fail in turn [2]; `half`: one call, for a random half of the pairs of command
+# and kind; `whole`: every call. ABLATE_FAULT_SEED repeats a random choice, ABLATE_FAULT_KINDS="open write" selects
+# kinds, ABLATE_FAULT_SECONDS=600 is the time limit of a command on a shared machine. ABLATE_FAULT_KILL=yes: instead of
+# failing, the call kills its process; the conditions for afterwards stay the same; `whole` then means a call at each
+# place in the program.
 source "$(dirname "$0")/../cli/common.bash" "$1" "$2"
 [ -r "$3" ] || { echo "loop.sh: found no library to preload at $3; ninja -C build tests/fault.so" >&2; exit 2; }
 library=$3 how_many=${4:-2} half=
@@ -180,7 +181,7 @@ attempt() {
     code=0
     perform after || code=$?
     answer after
-    # after a refused command less may be left to do: it may have removed files already
+    # after a command that failed, its repetition may have less to do, as some files are removed already
     [ $code = $calm_code ] || [ -n "$query" ] || { wrong "$what: afterwards exit code $code, undisturbed $calm_code" &&
         tail -3 err; }
     [ -n "$varies" ] || cmp -s after calm || { wrong "$what: afterwards the output is another" && diff after calm |
@@ -230,7 +231,7 @@ echo "faults: ${outcome[equal]} made no difference, ${outcome[warned]} brought a
 # Every command of `ablate help` must be in the list above, or be left out for a reason below.
 left_out=" bench test help parse worker man predict "
 # bench: timings; test: needs a build; help: prints text; parse: needs a treebank (tests/cli/parsing.sh); worker: a run
-# starts it; man: prints the help's tables; predict: equals translate
+# starts it; man: prints the help's tables; predict: has the same code as translate
 for command in $(ablate help | awk '/^  [a-z]/ { print $1 }'); do
     [[ "$left_out" == *" $command "* ]] || grep -q "|[^|]*|$command" <<<"$cases" ||
         wrong "no fault loop over 'ablate $command'"

@@ -1,12 +1,12 @@
-/* event_fuzz.c - fuzzes lines of a worker's pipe: fields stay inside the line, and statistics have as many numbers as
- * the line, whatever count it claims. */
+/* event_fuzz.c - fuzzes lines of a worker's pipe: fields stay inside the line, and statistics never have more numbers
+ * than the line, even if the line claims a larger count. */
 #include "file.h"
 #include "lab/launch/event.h"
 #include <string.h>
 
 enum { RESULT_FIELDS = 12 }; /* as in core/lab/launch/told.c */
 
-/* Numbers at the beginning of a text, at most `most`. */
+/* Returns how many numbers a text begins with, but at most `most`. */
 static size_t numbers(const char *text, size_t most)
 {
     size_t n = 0;
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         size_t rows = strtoull(field[9], NULL, 10), width = strtoull(field[10], NULL, 10);
         double *v = event_stats(field[11], rows, width);
         must(!v || numbers(field[11], rows * width) == rows * width, "more statistics than the line has numbers");
-        volatile double sum = 0; /* a sanitizer sees a list that is too short */
+        volatile double sum = 0; /* reads every number, so that a sanitizer notices a list that is too short */
         for (size_t i = 0; v && i < rows * width; i++) sum = sum + v[i];
         free(v);
     }

@@ -5,7 +5,7 @@
 #include "tensor/graph/params.h"
 #include <string.h>
 
-/* A parameter as tests/fuzz/model_seeds/one_tensor has it. */
+/* Reads values of the parameter that tests/fuzz/model_seeds/one_tensor has. */
 static void read_values(const char *path, const uint8_t *data, size_t n)
 {
     static const int64_t shape[4] = {1, 1, 10, 16};

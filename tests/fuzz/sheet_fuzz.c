@@ -4,7 +4,8 @@
 #include "lab/foreign/foreign.h"
 #include <string.h>
 
-#define NUMBER "(number of the record)" /* a first column, so that no record is blank and no heading that of a chart */
+/* heading of an added first column: no record is blank then, and the first line is not that of a chart */
+#define NUMBER "(number of the record)"
 
 static void write_cell(str *out, const char *text)
 {

@@ -35,7 +35,8 @@ static void back_and_forth(const tree *t)
         tree_write(&back, &again);
         int unknown = strstr(line.s, "\xe2\x81\x87") != NULL; /* this character replaces tokens that have no symbol */
         must(unknown || (good && !strcmp(printed.s, again.s)), "a tree does not come back from its sequence");
-        linear_read((form)f, printed.s, &s, &known, &back); /* this text is no sequence; reading repairs it */
+        /* this text is not a valid sequence: reading it repairs it */
+        linear_read((form)f, printed.s, &s, &known, &back);
     }
     labels_free(&known);
     buffer_free(&printed);

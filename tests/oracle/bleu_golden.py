@@ -22,7 +22,7 @@ TOKENIZERS = ['13a', 'none', 'intl', 'char', 'zh', 'compounds']
 SMOOTHINGS = [('exp', 'exp', None), ('floor', 'floor', None), ('floor=0.5', 'floor', 0.5), ('floor=0', 'floor', 0.0),
               ('add-k', 'add-k', None), ('add-k=2.345', 'add-k', 2.345), ('none', 'none', None)]
 
-# Hypothesis and one reference each; the other references are made from them below.
+# Each hypothesis with one reference; the other references are made from these pairs below.
 PAIRS = [
     ('the cat sat on the mat .', 'the cat sat on the mat .'),
     ('the the the the the the the', 'the cat is on the mat'),
@@ -59,8 +59,8 @@ PAIRS = [
 ]
 
 
-# Every character that the rule for a final sigma skips although its class is no reason to, and one that it does not
-# skip.
+# The rule for a final sigma skips some characters although they are not case-ignorable by their class: all of these,
+# and one character that the rule does not skip.
 INNER = '\'.:\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a;'
 PAIRS += [(' '.join(f'AΣ{c}A' for c in INNER), 'aς aσ'), (' '.join(f'A{c}Σ' for c in INNER), 'aς aσ'),
           (' '.join(f'{c}Σ' for c in 'ªºⅠⅿⒶⓩ🄰🅉🅐🅩🅰🆉⁰①'), 'ς σ')]
@@ -95,7 +95,7 @@ def hide(text):
 
 
 def bleu_of(tok, **rest):
-    """sacreBLEU with one of its tokenizers, or with `compounds`: splits Moses' tokens as was done before
+    """sacreBLEU with one of its tokenizers, or with `compounds`: splits Moses' tokens as papers did before they ran
     multi-bleu.perl."""
     metric = BLEU(tokenize='none' if tok == 'compounds' else tok, **rest)
     if tok == 'compounds':

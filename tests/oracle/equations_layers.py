@@ -61,7 +61,8 @@ def moe(at, xs):  # Shazeer et al. 2017, section 2; Fedus et al. 2022, eq. 4 to 
     return np.split(y, np.cumsum([len(a) for a in xs])[:-1])
 
 
-def soft_moe(at, xs):  # Puigcerver et al. 2023, section 2; in a decoder the softmax over tokens ends with the token
+# Puigcerver et al. 2023, section 2; in a decoder the softmax is over the tokens up to the current one
+def soft_moe(at, xs):
     E, n = at.option("soft_moe.experts", 4), at.option("soft_moe.slots", 1)
     out = []
     for x in xs:

@@ -31,7 +31,8 @@ def gated_linear(at, x, mem):  # Yang et al. 2024, section 4.2
 
 
 def short_conv(at, y, name, width):
-    """Filters each column over `width` tokens: in a decoder the last ones, in an encoder those around; oldest first."""
+    """Filters each column over `width` tokens: in a decoder the last tokens, in an encoder the tokens around. The
+    filter begins with the oldest token."""
     w, out = at.w(name, width, y.shape[1]), np.zeros(y.shape)
     before = width - 1 if at.causal else width // 2
     for t in range(len(y)):
@@ -42,7 +43,7 @@ def short_conv(at, y, name, width):
 
 
 def state_scan(q, k, v, beta, keep, delta):
-    """q_t S_t, [H,T,d_v]; S_t = a S + beta k' (v - delta a k S)."""
+    """Returns q_t S_t, [H,T,d_v], where S_t = a S + beta k' (v - delta a k S)."""
     H, T = q.shape[:2]
     S, y = np.zeros((H, k.shape[2], v.shape[2])), np.zeros((H, T, v.shape[2]))
     for t in range(T):
@@ -106,7 +107,8 @@ def mamba2(at, x, mem):  # Dao & Gu 2024, section 7
 
 
 def matrix_states(at, q, decay, step, *rows):
-    """q_t S_t, [H,T,d_v]; S_t = diag(decay_t) S changed by step(S, h, *rows of t); both directions in the encoder."""
+    """Returns q_t S_t, [H,T,d_v]; S_t = diag(decay_t) S changed by step(S, h, *rows of t); both directions in the
+    encoder."""
     def scan(q, decay, *rows):
         y = np.zeros((at.H, q.shape[1], at.dv))
         for h in range(at.H):
@@ -197,7 +199,7 @@ def delta_product(at, x, mem):  # Siems et al. 2025, section 3
     return linear(at, merge(head_norm(at, y)), "out", at.d, False)
 
 
-def gru(at, x, first, u, d, back=False):  # Cho et al. 2014, eq. 5 to 8, r behind the product
+def gru(at, x, first, u, d, back=False):  # Cho et al. 2014, eq. 5 to 8, but r multiplies the product h U
     a, U = linear(at, x, first, 3 * d), at.w(u, d, 3 * d)
     h, out = np.zeros(d), np.zeros((len(x), d))
     for t in range(len(x))[:: -1 if back else 1]:

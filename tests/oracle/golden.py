@@ -44,7 +44,8 @@ def gradients(c, dtype, ids):
 
 
 def training(c, dtype, ids):
-    """STEPS of Adam on one batch: (the model, [(learning rate, loss before the update)])."""
+    """Trains with STEPS updates of Adam on one batch. Returns the model and [(learning rate, loss before the
+    update)]."""
     m = model_of(c, dtype)
     opt = torch.optim.Adam(m.p.values(), lr=0.0, betas=(0.9, 0.98), eps=1e-9)
     out = []
@@ -64,7 +65,7 @@ def frozen(m):
 
 
 def translations(m, rows):
-    """Beam search for each sentence alone: [(best ids, score)]."""
+    """Beam search for each sentence alone. Returns [(best ids, score)]."""
     return [m.beam(pad([r]), BEAM, ALPHA, len(r) + LONGER) for r in rows]
 
 
@@ -74,7 +75,7 @@ def projection(p, g):
 
 
 def samples(p, n):
-    """SAMPLES indices below n, in order; all of them if there are fewer."""
+    """Returns SAMPLES of the indices below n, in order; all of them if n is smaller."""
     picked = {splitmix64((7000 + p) * 1000003 + k) % n for k in range(SAMPLES)} if n > SAMPLES else range(n)
     return sorted(picked)
 

@@ -34,7 +34,7 @@ def say(step, name, x):
 
 
 class Soap:
-    """SOAP: updates one matrix; a vector by Adam. A side longer than `most` keeps the identity as its basis."""
+    """SOAP for a matrix; a vector is updated by Adam. A side longer than `most` keeps the identity as its basis."""
 
     def __init__(self, w, lr, beta1, beta2, eps, decay, every, most):
         self.w, self.lr, self.beta1, self.beta2, self.eps, self.decay, self.every = w, lr, beta1, beta2, eps, decay, every

@@ -1,8 +1,8 @@
 """Writes golden/plugins.txt: every shipped plugin of a model, in plain NumPy from its paper's equations.
 
-A small Transformer of one plugin among the usual ones, over four sentences: the summed loss (smoothed, with the losses
-that plugins add in training), and for each learned value its size, its first value, and the derivative of the loss
-along a fixed direction, by central differences in fp64. tests/unit/check/test_equations.c compares.
+In a small Transformer one usual plugin is replaced. A case has the loss summed over four sentences (smoothed, with the
+losses that plugins add in training). For each learned tensor it has the size, the first value, and the derivative of
+the loss along a fixed direction, by central differences in fp64. tests/unit/check/test_equations.c compares.
 
     python plugins.py            # all of golden/plugins.txt; numpy alone, one minute
     python plugins.py NAME ...   # prints these cases
@@ -60,7 +60,7 @@ def sentences():
 
 
 class Values:
-    """The learned values by name, made at first use."""
+    """The learned values by name; a value is made when it is first used."""
 
     def __init__(self):
         self.by_name, self.first = {}, {}
@@ -95,7 +95,8 @@ class Place:
         return None if self.cross else POSITIONS[self.net.plugin["position"]]
 
     def loss(self, value, weight):
-        """Adds a loss that is a mean over the tokens to the summed loss: it counts once for each target token."""
+        """Adds a loss to the summed loss: the loss is a mean over the tokens, so it counts once for each target
+        token."""
         self.net.added += weight * value * self.net.target_tokens
 
 

@@ -76,7 +76,8 @@ def power():
 
 
 def choice():
-    """The variance of the chosen candidate's value where each is measured once more; and Howe's p with such a part."""
+    """The variance that arises if each candidate is measured once more and the best one is chosen; Howe's p with this
+    variance as an additional part."""
     for behind, sd in (([0, 0.4], 1), ([0, 0.5, 0.9], 0.7), ([0.2, 0, 1, 3], 1.1), ([0, 5, 0.1], 0.5), ([2, 0, 2.5, 1.5, 4], 1)):
         x, p = np.array(behind, float), []
         for k in range(len(x)):

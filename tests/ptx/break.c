@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* a comparison and the one that replaces it: a < b for a <= b */
+/* a comparison and its replacement: a < b becomes a <= b */
 static const char *const shifted[][2] = {{"lt", "le"}, {"le", "lt"}, {"gt", "ge"}, {"ge", "gt"}};
 
 static const char *kind_of(const instruction *i, char other[32])

@@ -57,7 +57,7 @@ typedef struct {
     image *in;
     char *name;
     program *p;
-    int most_dynamic; /* dynamic shared memory that it is allowed so far [bytes] */
+    int most_dynamic; /* dynamic shared memory that the kernel is allowed so far [bytes] */
 } kernel;
 static kernel **kernels;
 static int n_kernels;
@@ -227,7 +227,8 @@ static void perform_copy(const work *w)
     else
         memset(w->to, w->value, w->bytes);
 }
-/* Does one piece of work of stream `number`. known: what that stream knows to have ended, updated here. */
+/* Does one piece of work of stream `number`. known: the operations that have ended as far as the stream knows; updated
+ * here. */
 static void perform(const work *w, int number, clock_of *known)
 {
     char why[512];
@@ -479,7 +480,7 @@ static cudaError_t destroy(graph *g)
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t g) { return destroy((graph *)g); }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t g) { return destroy((graph *)g); }
-/* A graph's side streams know only what its events order; work after the graph comes after all of it. */
+/* A graph's side streams wait only for events of the graph; work after the graph waits for the whole graph. */
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
 {
     const graph *g = (graph *)exec;

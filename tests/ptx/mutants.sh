@@ -4,7 +4,7 @@
 # bound shifted by one. part: a few barriers of three tests. whole: every barrier and fence, and 100 bounds drawn by
 # SEED [1]; takes hours. survivors.tsv lists mistakes that no test can find, with reasons. The script fails if a barrier
 # or fence outside of that list survives, or if a mistake in it is found; bounds that survive are printed.
-# BUILD/ptx/mutants.txt has the verdicts of the last run.
+# BUILD/ptx/mutants.txt has the verdict of the last run on each mistake.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) build=$(cd "$1" && pwd) seed=${3:-1}
 cd "$build" || exit 2
@@ -15,7 +15,7 @@ tests=(norm_product select step) barriers=3 bounds=0
 [ "$2" = part ] ||
     { tests=(norm_product select step rows shape generic optim product attend score) barriers=9999 bounds=100; }
 
-# places: KIND:FILE:LINE:COLUMN, and the tests whose PTX contains it, the quickest first
+# each place KIND:FILE:LINE:COLUMN, and the tests whose PTX contains this place, the quickest test first
 for test in "${tests[@]}"; do
     PTX_PLACES=$work/places timeout 1200 ptx/ptx_test_"$test" >"$work/out" 2>&1 ||
         { echo "$test fails as it is" && cat "$work/out" && exit 1; }

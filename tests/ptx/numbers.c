@@ -130,7 +130,7 @@ static float saturated(float x) { return x > 0 ? x < 1 ? x : 1 : 0; }
     CONVERT(s64_##from, F, (F), (word)(int64_t), a)                                                                    \
     CONVERT(f32_##from, F, (F), of_f32, (float)a) CONVERT(f64_##from, F, (F), of_f64, (double)a)
 INTEGERS_TO(TO_INTEGERS)
-/* out of range: the nearest integer of the type; NaN: 0 */
+/* a number out of range gives the nearest integer of the type; NaN gives 0 */
 static word to_integer(double x, double least, double most)
 {
     return x != x ? 0 : x <= least ? (word)(int64_t)least : x >= most ? (word)(most - 1) : (word)(int64_t)x;

@@ -5,7 +5,8 @@
  *   between warps         by a barrier of the block
  *   between lanes         by a barrier of the warp
  *
- * A block's time grows at barriers and fences. An access is ordered after one that a barrier lies between. */
+ * A block's time grows at barriers and fences. An access is ordered after an earlier one if a barrier lies between
+ * them. */
 #include "ptx.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,8 +126,8 @@ static const char *within_block(const stamp *s, toucher who, const block_time *t
     if (s->thread / LANES != warp) return "no barrier of the block between warps";
     return s->time < t->warp_sync[warp] ? NULL : "no barrier of the warp between lanes";
 }
-/* Returns NULL if the access s happens before the current one of `who`, or touches another byte; else the missing
- * order. */
+/* Returns NULL if the recorded access s happens before the current access of `who`, or if s touches another byte.
+ * Otherwise returns the order that is missing. */
 static const char *unordered(const stamp *s, toucher who, const block_time *t)
 {
     if (!s->operation || (s->byte && who.byte && s->byte != who.byte)) return NULL;
@@ -181,7 +182,7 @@ typedef struct {
 static piece *pieces; /* sorted by address */
 static int n_pieces, last_piece;
 
-static int piece_of(const void *p) /* index of the last piece that starts at or before p, -1: none */
+static int piece_of(const void *p) /* index of the last piece that starts at or before p; -1: no piece does */
 {
     int low = 0, high = n_pieces;
     if (last_piece >= 0 && last_piece < n_pieces && pieces[last_piece].data <= (const char *)p &&

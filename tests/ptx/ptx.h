@@ -114,11 +114,11 @@ typedef struct {
     parameter *parameter;
     int n_parameters;
     size_t parameter_bytes, shared_bytes /* static */, frame_bytes; /* frame: a lane's local memory */
-    int most_threads;                                               /* .maxntid; 0: not given */
+    int most_threads;                                               /* .maxntid; 0: the PTX does not give it */
     uint64_t launches, lane_instructions, products, bytes_moved;    /* counted */
 } program;
 
-/* Parses a module's text; the caller keeps the text as long as the module. */
+/* Parses a module's text; the caller must keep the text as long as it uses the module. */
 typedef struct module module;
 module *ptx_module(const char *text);
 program *ptx_program(module *m, const char *name); /* NULL: the module has no such kernel */
@@ -144,19 +144,19 @@ typedef struct { /* for each stream: the number of its last operation that has e
     uint32_t ended[STREAMS];
 } clock_of;
 void clock_join(clock_of *to, const clock_of *from);
-/* Starts the stream's next operation; operations in `known` have ended before it. */
+/* Starts the stream's next operation; operations in `known` end before this operation begins. */
 void order_begin(int stream, clock_of *known);
 
 typedef struct { /* the thread or copy that accesses memory */
     const instruction *by;
     uint32_t block;
-    int thread; /* number in the block; -1: a copy */
-    int byte;   /* 1 or 2: one byte of a shadow's two; 0: both; set in order.c */
+    int thread; /* number of the thread in its block; -1: the access is a copy */
+    int byte;   /* 1 or 2: the first or second byte of a shadow's two; 0: both; set in order.c */
 } toucher;
 
 /* A block's logical time, which barriers and fences advance. */
 typedef struct {
-    /* barrier: time of the last barrier; warp_sync: of each warp's last __syncwarp */
+    /* barrier: time of the last barrier; warp_sync: time of the last __syncwarp of each warp */
     uint32_t now, barrier, *warp_sync;
     uint32_t *fence, *fence_barrier; /* times of each thread's last fence, and of the last barrier before that */
     uint32_t *fenced;                /* times of each thread's last fence before the last barrier */
@@ -187,7 +187,8 @@ extern bool order_watched; /* PTX_RACES is set */
 void *memory_alloc(size_t bytes); /* filled with NaNs */
 void memory_free(void *p);
 bool memory_has(const void *p, size_t bytes);
-/* Records an access to device memory. Returns NULL, or what is wrong. t: NULL for copies. */
+/* Records an access to device memory. Returns NULL, or a message about a race or invalid address. t: the block's time;
+ * NULL for a copy. */
 const char *memory_touch(const void *p, size_t bytes, bool writes, toucher who, const block_time *t);
 
 /* ---- planted mistakes: PTX_BREAK=KIND:FILE:LINE:COLUMN (break.c) ---- */

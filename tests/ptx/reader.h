@@ -54,14 +54,14 @@ typedef struct {
     module *m;
     program *p;
     const char *s; /* the text that is not yet parsed */
-    meaning *name; /* registers, and variables in the frame; of equal names the last one counts */
+    meaning *name; /* names of registers and of variables in the frame; if names are equal, the last one counts */
     place *label, *jump;
     start_value *known; /* constants that this function has in slots, from first_start on */
     inside *called;
     variable *shared; /* `align` holds the address */
     const char *file;
     int n_names, n_labels, n_jumps, n_called, n_shared, first_start, line, column;
-    int self; /* index in `called` of the function that is read; -1: the kernel */
+    int self; /* index in `called` of the function that is being read; -1: the kernel itself is */
 } reader;
 
 /* ---- words.c ---- */

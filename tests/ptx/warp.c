@@ -192,7 +192,7 @@ static uint32_t named(const warp *w, const instruction *i, int lane)
     int k = i->kind == SHUFFLE ? 3 : i->kind == VOTE ? 1 : i->kind == WARP_BARRIER ? 0 : ALL;
     return k == ALL ? (uint32_t)ALL : (uint32_t)w->r[i->in[k]][lane];
 }
-/* Lets lanes go on that wait for each other at one instruction. Returns 1, 0 if none wait, -1 after an error. */
+/* Lets lanes that wait for each other at one instruction go on. Returns 1; 0 if no lanes wait; -1 after an error. */
 static int meet(warp *w)
 {
     uint32_t waiting = 0, live = 0;

@@ -1,5 +1,5 @@
 /* Nothing is wrong here: in a bf16 run the queries, keys and values are activations of linear maps, and thus fp32,
- * before each form of fused attention. */
+ * in each form of fused attention. */
 #include "ab_plugin.h"
 #include <math.h>
 

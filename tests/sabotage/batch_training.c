@@ -1,4 +1,4 @@
-/* In training it uses a mean over the rows of the whole batch. */
+/* A plugin that uses, in training, a mean over the rows of the whole batch. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A block that uses cross-attention in the encoder, where there is none. */
+/* A block that uses cross-attention also in the encoder, which has none. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Sets a buffer twice in one step. */
+/* A plugin that sets a buffer twice in one step. */
 #include "ab_plugin.h"
 
 typedef struct {

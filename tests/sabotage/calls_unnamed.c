@@ -1,4 +1,4 @@
-/* Calls an attention that it does not name, so that its parameters and file would not be recorded. */
+/* A plugin that calls an attention without naming it: the run would not record this attention's parameters and file. */
 #include "ab_plugin.h"
 
 typedef struct {

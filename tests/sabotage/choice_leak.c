@@ -1,4 +1,4 @@
-/* Masks the future by default, but not with a non-default choice of its parameter. */
+/* An attention that hides the future by default, but not if its parameter has another value. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,5 @@
-/* Adds the previous token's value from the rows of this call: in decoding a call has only the rows of one step. */
+/* An attention that takes the previous token's value from the rows of the current call: in decoding a call has only the
+ * rows of one step. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Its list of the attentions that it calls does not end with NULL. */
+/* A plugin whose list of the attentions that it calls does not end with NULL. */
 #include "ab_plugin.h"
 
 static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)

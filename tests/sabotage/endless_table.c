@@ -1,4 +1,4 @@
-/* Its parameter table does not end with {0}. */
+/* A plugin whose parameter table does not end with {0}. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Has a function for every n-th step, but does not set n. */
+/* An optimizer with a function for every n-th step, which does not set n. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Keeps a count of updates in a kernel's static variable instead of in a slot. */
+/* An optimizer that counts updates in a kernel's static variable instead of in a slot. */
 #include "ab_plugin.h"
 
 typedef struct {

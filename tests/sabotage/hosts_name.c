@@ -1,4 +1,4 @@
-/* Its own gain has the name of the layer norm's gain. */
+/* A plugin whose own gain has the name of the layer norm's gain. */
 #include "ab_plugin.h"
 
 typedef struct {

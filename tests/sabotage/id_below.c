@@ -1,4 +1,4 @@
-/* Counts ids, and includes -1 among them. */
+/* A plugin that counts ids, and counts -1 as an id. */
 #include "ab_plugin.h"
 #include <math.h>
 

@@ -34,7 +34,7 @@ static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
     const config *o = cfg;
     ab_t q = ab_query(c, x), k = ab_key(c, mem), v = ab_value(c, mem);
     ab_t y = ab_attend(c, q, k, v, 1 / sqrt((double)ab_dim(c, q, -1)));
-    /* before the second use, so that its gradient comes last */
+    /* the call comes before the second use of y: the backward pass then adds the call's gradient last */
     ab_t once = ab_call(c, &times, &o->by, sizeof o->by, y);
     return ab_output(c, ab_add(c, once, ab_map(c, y, AB_TANH)));
 }

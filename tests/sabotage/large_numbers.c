@@ -1,4 +1,4 @@
-/* Its intermediate values fit double precision, but overflow single precision. */
+/* A plugin whose intermediate values fit double precision, but overflow single precision. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,5 @@
-/* Halves its scores in passes over more than 64 tokens: decoding, which passes one token at a time, never does. */
+/* An attention that halves its scores in passes over more than 64 tokens: decoding never does so, since it passes one
+ * token at a time. */
 #include "ab_plugin.h"
 
 typedef struct {

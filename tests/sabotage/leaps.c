@@ -1,4 +1,5 @@
-/* Claims jumps, where a gradient may differ from the derivative, but its gradient is wrong everywhere. */
+/* A plugin that claims to have jumps, where a gradient may differ from the derivative; but its gradient is wrong
+ * everywhere. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Logs all rows; ab_log takes a number or a vector. */
+/* A plugin that logs all rows, though ab_log takes only a number or a vector. */
 #include "ab_plugin.h"
 
 typedef struct {

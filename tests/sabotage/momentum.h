@@ -1,4 +1,4 @@
-/* A correct optimizer with two slots, for files that name them wrongly (NAMES). */
+/* A correct optimizer with two slots. Files that include it define NAMES, with wrong names for the slots. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Its AB_INT parameter is stored in an int field, which is too narrow. */
+/* A plugin that stores its AB_INT parameter in an int, which is too narrow. */
 #include "ab_plugin.h"
 #include <math.h>
 

@@ -19,7 +19,7 @@ static ab_t norm(ab_ctx *c, ab_t x, const char *gain)
     double d = (double)ab_dim(c, x, -1);
     return ab_mul(c, ab_unit_length(c, x, d * 1e-6), ab_mul_scalar(c, ab_weight_full(c, gain, 1, (int64_t)d), sqrt(d)));
 }
-/* Embeddings of ids [rows]; -1, no token, gets that of id 0. */
+/* Embeddings of ids [rows]; id -1 (no token) gets the embedding of id 0. */
 static ab_t vectors(ab_ctx *c, ab_t ids)
 {
     ab_t known = ab_to_ids(c, ab_maximum(c, ab_to_float(c, ids), ab_full(c, 0, 1)));

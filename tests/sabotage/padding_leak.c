@@ -1,4 +1,5 @@
-/* Adds the mean of the values over the padded time axis: a longer sentence in the same batch makes it smaller. */
+/* An attention that adds the mean of the values over the padded time axis: a longer sentence in the same batch makes
+ * this mean smaller. */
 #include "ab_plugin.h"
 
 typedef struct {

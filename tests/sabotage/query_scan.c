@@ -1,4 +1,4 @@
-/* In cross-attention it scans over the queries, of which a step of decoding has only one. */
+/* A plugin that in cross-attention scans over the queries: a decoding step has only one query. */
 #include "ab_plugin.h"
 
 typedef struct {

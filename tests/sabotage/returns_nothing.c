@@ -1,4 +1,4 @@
-/* Returns the tensor that means failure though nothing has failed. */
+/* A plugin that returns the tensor for failure although nothing has failed. */
 #include "ab_plugin.h"
 
 typedef struct {

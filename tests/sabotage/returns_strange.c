@@ -1,4 +1,4 @@
-/* Returns a tensor that it never made. */
+/* A plugin that returns a tensor which it never made. */
 #include "ab_plugin.h"
 
 typedef struct {

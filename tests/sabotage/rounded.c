@@ -1,4 +1,4 @@
-/* Adds and subtracts large numbers that cancel, but that a bf16 run rounds in between. */
+/* A plugin that adds and subtracts large numbers: they cancel, but a bf16 run rounds in between. */
 #include "ab_plugin.h"
 
 typedef struct {

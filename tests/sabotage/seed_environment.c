@@ -1,4 +1,4 @@
-/* Its graph depends on whether an environment variable is set. */
+/* A plugin whose graph depends on whether an environment variable is set. */
 #include "ab_plugin.h"
 #include <stdlib.h>
 

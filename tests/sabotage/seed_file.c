@@ -1,4 +1,4 @@
-/* Its graph depends on whether a file is there. */
+/* A plugin whose graph depends on whether a file exists. */
 #include "ab_plugin.h"
 #include <math.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Its graph contains a number that differs between processes. */
+/* A plugin whose graph contains a number that differs between processes. */
 #include "ab_plugin.h"
 
 typedef struct {

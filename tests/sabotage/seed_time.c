@@ -1,4 +1,4 @@
-/* Its result differs on Sundays. */
+/* A plugin whose result differs on Sundays. */
 #include "ab_plugin.h"
 #include <time.h>
 

@@ -1,4 +1,5 @@
-/* Nothing is wrong here: ab_where hides far keys, and keeps out the NaN in the branch that it does not select. */
+/* Nothing is wrong here: ab_where hides far keys. A NaN in the branch that it does not select stays out of the
+ * result. */
 #include "ab_plugin.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* Reads a shared value that no layer has stored. */
+/* A plugin that reads a shared value which no layer has stored. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Passes a tensor that it never made to a function. */
+/* A plugin that passes a tensor which it never made to a function. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Its graph contains an array that is not initialised. */
+/* A plugin whose graph contains an array that is not initialised. */
 #include "ab_plugin.h"
 
 typedef struct {

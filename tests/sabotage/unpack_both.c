@@ -1,4 +1,4 @@
-/* Unpacks rows computed from both x and mem: their sentences are ambiguous. */
+/* A plugin that unpacks rows computed from both x and mem: it is ambiguous which sentences these rows belong to. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Nothing is wrong here: it uses sums and differences of learned values, where the gradient of one is the other's, but
+/* Nothing is wrong here: the plugin adds and subtracts learned values. The gradients of two such values are equal but
  * for sign, scale or dropout. */
 #include "ab_plugin.h"
 

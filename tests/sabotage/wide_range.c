@@ -1,4 +1,4 @@
-/* Its parameter table allows values that the plugin then refuses. */
+/* A plugin whose parameter table allows values that the plugin then refuses. */
 #include "ab_plugin.h"
 
 typedef struct {

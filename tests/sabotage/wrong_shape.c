@@ -1,4 +1,4 @@
-/* Reshapes to another number of elements, as if there were one head. */
+/* A plugin that reshapes a tensor to another number of elements, as if there were only one head. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Divides by the gradient's norm: right unless the norm is 0. */
+/* An optimizer that divides by the gradient's norm: right unless this norm is 0. */
 #include "ab_plugin.h"
 
 typedef struct {

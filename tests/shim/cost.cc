@@ -24,7 +24,7 @@ struct request {
     unsigned bytes; /* per lane */
     cost_kind kind;
 };
-struct place { /* one place in the code: a warp's accesses from it since the warp last met */
+struct place { /* one place in the code, with a warp's accesses there since the warp's lanes last met */
     unsigned done[LANES];
     std::vector<request> requests;
 };

@@ -9,7 +9,7 @@
 enum cost_kind { COST_LOAD, COST_STORE, COST_SHARED, COST_KINDS };
 /* Counts over requests, where a request is one instruction of a warp. moved: sectors of 32 bytes of device memory, or
  * passes over the banks of shared memory; least: what the same bytes would need if they lay side by side; bytes: sum
- * over lanes; wide: those of them that a lane moved 16 at a time. */
+ * over lanes; wide: the bytes that a lane moved 16 at a time. */
 struct cost_count {
     uint64_t requests, moved, least, bytes, wide;
     void add(const cost_count &c)

@@ -45,7 +45,7 @@ static inline void counted_call(const char *name, kernel on_gpu, call k)
     if (rc) fprintf(stderr, "%s: %s\n", name, e.text), exit(1);
 }
 
-void cost_print(void); /* prints what cost.cc has counted to standard output (cost.h) */
+void cost_print(void); /* prints the counts of cost.cc to standard output (cost.h) */
 /* Each of these runs and counts some kernels. */
 void cost_elementwise(void), cost_shapes(void);                                      /* cost_generic.c */
 void cost_rows(void), cost_optimizer(void), cost_choices(void), cost_services(void); /* cost_rows.c */

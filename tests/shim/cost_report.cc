@@ -28,8 +28,8 @@ static std::string object_of(const void *address, uintptr_t *base)
     return n > 0 ? std::string(path, (size_t)n) : "";
 }
 
-/* Reads the output of addr2line -a -f -i: an address, then function and line of the innermost function there, then of
- * its callers. */
+/* Reads the output of addr2line -a -f -i: for each address first the address itself, then function and line of the
+ * innermost function at the address, then of that function's callers. */
 static void read_lines(FILE *lines, const std::vector<std::pair<const void *, int>> &all)
 {
     char function[8192], line[4096];

@@ -7,8 +7,8 @@
 extern "C" {
 #endif
 extern int gpu_reversed; /* a block's fibers run in reverse order */
-/* Counts since the program started, those of graphs included. launches: of kernels, of zeroing and of copies within the
- * device; copies_in: from the host; warps: of kernels. blocks: allocations alive now. */
+/* Counts since the program started; the launches and copies of graphs are included. launches: of kernels, of zeroing
+ * and of copies within the device; copies_in: from the host; warps: of kernels. blocks: allocations alive now. */
 typedef struct {
     int64_t launches, copies_in, warps, blocks;
 } gpu_tally;
@@ -20,13 +20,15 @@ void gpu_each_launch(void (*f)(void *self, const char *label, const char *name, 
 /* If 1, the side streams' work never ends, as after losing a rank: gpu_side_done reports them busy, and the host waits
  * for them until the function given to gpu_while_waiting makes this 0. */
 extern int gpu_side_stuck;
-/* When streams do their work: at once; side streams only when something waits for them; the main stream only when
- * something waits for it. A GPU's order lies between the last two, so a missing wait changes results in one of them. */
+/* When streams do their work: GPU_AT_ONCE: at once; GPU_SIDES_LATE: side streams only when something waits for them;
+ * GPU_SIDES_EARLY: the main stream only when something waits for it. A real GPU works in an order between the last two,
+ * so a missing wait changes results in one of these two. */
 typedef enum { GPU_AT_ONCE, GPU_SIDES_LATE, GPU_SIDES_EARLY } gpu_timing;
 extern gpu_timing gpu_when;
 /* Runs body(arg) as a launch: it may access device memory, and is captured into a graph. Copies arg. */
 void gpu_host_call(void (*body)(void *arg), const void *arg, size_t bytes);
-/* Reports to the race detector what work that is no kernel reads or writes. Called when the work runs. */
+/* Reports to the race detector that a copy or other work without a kernel reads or writes this memory. Called when this
+ * work runs. */
 void gpu_touches(const void *p, size_t bytes, int writes);
 #ifdef __cplusplus
 }

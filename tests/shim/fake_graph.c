@@ -115,8 +115,8 @@ static value *operand(machine *m, const fake *op, int name)
     return d ? value_of(m, d) : NULL;
 }
 
-/* Rounds the computed values, and writes them to the tensor's memory, if it has some. rows: how many rows of axis 2 to
- * write, or NULL for all. */
+/* Rounds the computed values, and writes them to the tensor's memory, if it has some. rows: how many rows of axis 2 are
+ * written; NULL: all rows. */
 static void finish(value *t, const value *rows)
 {
     int64_t entry;

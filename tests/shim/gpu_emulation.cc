@@ -122,7 +122,7 @@ static void run_grid(const std::string &name, const void *kernel, dim3 grid, dim
         if (gpu_shuffled()) std::swap(order[i], order[i + gpu_draw(n - i)]);
         unsigned k = gpu_shuffled() ? order[i] : i;
         blockIdx = {k % grid.x, k / grid.x % grid.y, k / grid.x / grid.y};
-        memset(start, 0xff, smem); /* makes all of it NaN */
+        memset(start, 0xff, smem); /* makes every number NaN */
 #ifdef GPU_ASAN
         ASAN_POISON_MEMORY_REGION(start + smem, (size_t)(shared + (smem + 127) / 64 * 64 - (start + smem)));
 #endif
@@ -137,8 +137,9 @@ static void run_grid(const std::string &name, const void *kernel, dim3 grid, dim
     free(shared);
 }
 
-/* Kernels with blocks of more than 256 threads, which could run out of registers: 65,536 are enough for 256 threads of
- * 255. tests/cuda/spills.sh reads this list and multiplies by the registers that nvcc assigned. */
+/* Kernels with blocks of more than 256 threads, which could run out of registers: a block has 65,536 registers, enough
+ * for 256 threads with 255 registers each. tests/cuda/spills.sh reads this list and multiplies by the registers that
+ * nvcc assigned. */
 static const struct {
     const char *name;
     size_t threads;

@@ -61,13 +61,14 @@ extern unsigned char *gpu_dynamic; /* dynamic shared memory of the block under w
 
 void gpu_barrier();                   /* waits for all live threads of the block */
 void gpu_warp_barrier(unsigned mask); /* waits for the live threads of the warp */
-/* from: the lane whose value is copied to out, or < 0 for none */
+/* from: the lane whose value is copied to `out`; below 0: no value is copied */
 void gpu_exchange(unsigned mask, const void *mine, int from, void *out, size_t bytes);
 void gpu_launch(const char *name, const void *kernel, dim3 grid, dim3 block, size_t smem, std::function<void()> body);
 void gpu_mma(float d[4], const unsigned a[4], const unsigned b[2]);
 unsigned gpu_vote(unsigned mask, int yes);
 void gpu_fence();
-void gpu_in_device_memory(const void *p); /* p must be in device memory, else the kernel is broken */
+/* ends the test with an error about the kernel if p is not in device memory */
+void gpu_in_device_memory(const void *p);
 unsigned gpu_atomic_inc(unsigned *p, unsigned most);
 
 static inline void __syncthreads() { gpu_barrier(); }

@@ -195,7 +195,8 @@ void gpu_barrier()
     if (gpu_watch) gpu_watch->passes(running, true);
 }
 
-/* Lets the threads of a warp wait for each other. Shuffles and votes do no more: they order no memory. */
+/* Lets the threads of a warp wait for each other. Shuffles and votes do no more than this: they do not order accesses
+ * to memory. */
 static void meet(unsigned mask)
 {
     warp *w = &warps[running / 32];
@@ -226,7 +227,7 @@ unsigned gpu_atomic_inc(unsigned *p, unsigned most) /* atomic because fibers swi
     return before;
 }
 
-/* A memcpy of constant size for the usual 4 bytes: the sanitizer checks each memcpy whose size it does not know. */
+/* Uses a memcpy of constant size for the usual 4 bytes, since the sanitizer checks each memcpy of unknown size. */
 static void copy_value(void *to, const void *from, size_t bytes)
 {
     if (bytes == 4)
@@ -273,8 +274,8 @@ unsigned gpu_draw(unsigned n)
     return (unsigned)((state >> 32) * n >> 32);
 }
 
-/* Product of tensor cores: fragments have the layout of gpu.h; every lane collects its rows and columns from the
- * others. */
+/* Product of tensor cores: fragments have the layout of gpu.h; each lane collects the rows and columns that it needs
+ * from the other lanes. */
 void gpu_mma(float d[4], const unsigned a[4], const unsigned b[2])
 {
     warp *w = &warps[running / 32];

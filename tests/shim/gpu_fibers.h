@@ -27,12 +27,13 @@ void gpu_run_block(int threads, const std::function<void()> &body);
 unsigned gpu_draw(unsigned n);
 /* Returns whether the order of blocks and threads is random: ABLATE_SCHEDULE is its seed; 0 or unset: not random. */
 bool gpu_shuffled();
-/* Static shared memory (gpu_shared.cc). The first fills it with NaN before a block, the second returns the bytes that
- * the kernel's blocks have used, 0 if unknown. */
+/* Static shared memory (gpu_shared.cc). gpu_shared_poison fills it with NaN before a block; gpu_shared_used returns the
+ * bytes that the kernel's blocks have used, or 0 if they are unknown. */
 void gpu_shared_poison(const void *kernel);
 size_t gpu_shared_used(const void *kernel);
-/* For instructions of capability 9.0 (gpu_hopper.cc): the running thread; waits until *number differs from `seen`; a
- * counter that every event changes for which threads wait there; bytes of dynamic shared memory. */
+/* For instructions of capability 9.0 (gpu_hopper.cc): gpu_running is the running thread; gpu_give_way waits until
+ * *number differs from `seen`; gpu_progress changes whenever waiting threads may be able to go on; gpu_dynamic_bytes is
+ * the size of dynamic shared memory. */
 int gpu_running();
 void gpu_give_way(const unsigned *number, unsigned seen);
 extern unsigned gpu_progress;

@@ -6,9 +6,9 @@
  *
  * Accesses are also checked for races, independent of their order, with vector clocks. Each 16 bytes of dynamic shared
  * memory record their last writer and the warps that have read them since; a warp records the releases that have
- * reached it through barriers. Warps count what they release, a barrier's copies count its phases: both are entries of
- * a clock. Another thread of the warp releases a thread's stores only after a __syncwarp; products belong to their
- * whole warp. */
+ * reached it through barriers. A clock has an entry for each warp, the number of its releases, and one for the copies
+ * of each barrier, the number of its phases. Another thread of the warp releases a thread's stores only after a
+ * __syncwarp; products belong to their whole warp. */
 #include "gpu_watch.h"
 #include "tensor/cuda/hopper.h"
 #include <array>
@@ -31,9 +31,9 @@ typedef std::array<uint32_t, MOST_WARPS + MOST_BARRIERS> vector_clock;
 struct part {         /* 16 bytes of dynamic shared memory */
     int writer = -1;  /* entry of the vector clocks; `written` is its count */
     uint32_t written; /* its count */
-    bool unfenced;    /* written by threads; TMA and wgmma see it only after a fence */
-    int lands;        /* number of copies in progress that write it */
-    int products;     /* number of products in progress that read it */
+    bool unfenced;    /* threads have written these bytes: TMA and wgmma see them only after a fence */
+    int lands;        /* number of unfinished copies that write these bytes */
+    int products;     /* number of unfinished products that read these bytes */
     std::array<uint32_t, MOST_WARPS> read = {};
 };
 struct tile_copy {
@@ -46,10 +46,12 @@ struct mbarrier {
     long expected = 0, on_their_way = 0, landed = 0; /* bytes in this phase */
     unsigned phase = 0, news = 0;
     bool fenced = false;
-    int place = 0, starter = 0; /* entry of the vector clocks; the warp that initialised it */
+    int place = 0, starter = 0; /* place: entry of the vector clocks; starter: the warp that initialised the barrier */
     std::vector<tile_copy> copies;
-    vector_clock next = {}, ended = {}; /* next: joined clocks of this phase's arrivals; ended: of the last phase's */
-    std::map<int, unsigned> seen;       /* for each waiting thread: the phases that had ended when it looked */
+    /* next: joined clocks of this phase's arrivals; ended: joined clocks of the last phase's arrivals */
+    vector_clock next = {}, ended = {};
+    /* for each waiting thread: the number of phases that had ended when the thread began to wait */
+    std::map<int, unsigned> seen;
 };
 struct product {
     float (*d)[4];
@@ -302,7 +304,8 @@ void gpu_tile_load(unsigned to, const gpu_tensor_map *map, int column, int row, 
 
 /* ---- wgmma ---- */
 
-/* Address of row k, column n in the right factor [16, 64]. turned: its rows are contiguous, else its columns. */
+/* Address of row k, column n in the right factor [16, 64]. turned: the factor's rows are contiguous; otherwise its
+ * columns are. */
 static unsigned place_in_factor(uint64_t b, int turned, int k, int n)
 {
     unsigned at = (unsigned)(b & 0x3fff) << 4, leading = (unsigned)(b >> 16 & 0x3fff) << 4,
@@ -377,7 +380,7 @@ static void multiply(int first, size_t i)
         memcpy(bits, shared_at(at, PART, "a factor of wgmma"), PART);
         for (int x = 0; x < PART / 2; x++) (p.turned ? B[k][n + x] : B[k + x][n]) = half(bits[x]);
         part &of = part_at(at);
-        of.products -= 4; /* each of the four warps had counted it */
+        of.products -= 4; /* each of the four warps had counted this product */
         for (int w = first / 32; w < first / 32 + 4; w++) of.read[(size_t)w] = counts[w] + 1;
     });
     auto row_of = [](int thread, int i) { return thread / 32 * 16 + thread % 32 / 4 + 8 * i; };
@@ -429,7 +432,7 @@ static void multiply_all(int first)
     }
 }
 
-/* All threads of a group call this; the last one computes. */
+/* All threads of a group call this function; the group's last thread to do so computes the products. */
 void gpu_wgmma_wait()
 {
     int first = gpu_running() / GROUP * GROUP;

@@ -24,7 +24,7 @@ typedef std::vector<action> graph;
 
 /* ---- the streams' queues and their progress ---- */
 
-struct item { /* work, or else a wait until stream `lane` has done `until` items */
+struct item { /* an item is work, or a wait until stream `lane` has done `until` items */
     gpu_work work;
     int lane;
     uint64_t until;
@@ -55,7 +55,7 @@ struct {
     unsigned graph;
     int lane;
     uint64_t at;
-} recorded[EVENTS]; /* graph: number of the graph in which the event was recorded, 0: none */
+} recorded[EVENTS]; /* graph: number of the graph in which the event was recorded; 0: in no graph */
 } // namespace
 
 static void run_until(int of, uint64_t n)

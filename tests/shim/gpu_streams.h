@@ -17,8 +17,8 @@ struct gpu_work {
     std::string label, name; /* name: empty for a copy from or to the host, which is no launch */
     int64_t warps;
     std::function<void()> run;
-    int lane = 0;         /* its stream, */
-    gpu_clock clock = {}; /* work that happens before it, itself included: set when it is given to the stream */
+    int lane = 0;         /* the stream that does this work */
+    gpu_clock clock = {}; /* work that happens before this work, and this work; set when the stream gets the work */
 };
 void gpu_run_work(const gpu_work &w); /* gpu_emulation.cc */
 

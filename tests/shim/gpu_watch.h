@@ -8,13 +8,13 @@
 struct gpu_watcher {
     void (*work)(const gpu_work &w); /* before a launch or copy runs */
     void (*work_done)();
-    /* before the blocks of a launch; dynamic: their dynamic shared memory of `bytes` */
+    /* called before the blocks of a launch; dynamic: their dynamic shared memory, of `bytes` bytes */
     void (*grid)(const void *kernel, const unsigned char *dynamic, size_t bytes);
     void (*block)(); /* before a block: blockIdx is set */
-    /* the thread that runs now, < 0: none; stack: its lowest address */
+    /* called when another thread runs; thread < 0: no thread runs; stack: lowest address of the thread's stack */
     void (*runs)(int thread, const char *stack);
     void (*arrives)(int thread); /* the thread reaches the block's barrier, or ends */
-    /* the thread passes the block's barrier, or else its warp's */
+    /* the thread passes a barrier: the block's if `block`, else its warp's */
     void (*passes)(int thread, bool block);
     /* the thread meets the others of its warp in a shuffle or vote; may be NULL */
     void (*meets)(int thread);
@@ -24,10 +24,10 @@ struct gpu_watcher {
     void (*memory)(const void *p, size_t n);             /* device memory that no kernel has accessed yet */
     void (*reads)(const void *p, size_t n); /* device memory is read on behalf of the running thread; may be NULL */
 };
-extern const gpu_watcher *gpu_watch; /* NULL: no watcher */
+extern const gpu_watcher *gpu_watch; /* NULL: nothing watches */
 enum { GPU_STACK = 256 << 10 };      /* bytes per thread */
-/* Finds the allocation in device memory that contains `at`: from .. from + bytes - 1. Returns false if there is
- * none. */
+/* Finds the allocation in device memory that contains `at`, and sets *from to its first address and *bytes to its size.
+ * Returns false if there is none. */
 bool gpu_memory_block(const void *at, uintptr_t *from, size_t *bytes);
 /* Describes an address, such as "device memory of 40 bytes, byte 4". */
 std::string gpu_memory_name(const void *at);

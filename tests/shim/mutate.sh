@@ -28,7 +28,7 @@ of_file() {
     */attend_score.h) units="attend_score.cu attend_score_delta.cu" tests=score ;;
     */attend_score_step.cu) tests="score" ;;
     */attend_step.cu) tests="step" ;;
-    */attend_wgmma.h) units= tests="wgmma" ;; # the test compiles it when it runs
+    */attend_wgmma.h) units= tests="wgmma" ;; # the test compiles this file when it runs
     */parts.h) units="norm.cu" tests=rows ;;
     */gpu.h) units="reduce.cu norm.cu optim.cu attend_score_step.cu" tests="generic rows optim score" ;;
     */norm.cu | */ce.cu) tests="rows" ;;

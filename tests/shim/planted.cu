@@ -31,7 +31,7 @@ __global__ void k_half_barrier(float *y)
     y[threadIdx.x] = 1;
 }
 
-/* Reads static shared memory that neither it nor an earlier block has written. */
+/* Reads static shared memory that neither this block nor an earlier one has written. */
 __global__ void k_unwritten(float *y, int writes)
 {
     __shared__ float s[N];
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
         LAUNCH(k_overrun, dim3(1), dim3(N), 0, y, x, N + 1);
     } else if (!strcmp(mistake, "host")) {
         rc = x[3] == numbers[3] ? 0 : 2;
-    } else if (!strcmp(mistake, "unwritten")) { /* a first block writes all of it */
+    } else if (!strcmp(mistake, "unwritten")) { /* a first block writes the whole array */
         for (int writes = 1; writes >= 0; writes--) LAUNCH(k_unwritten, dim3(1), dim3(N), 0, y, writes);
         gpu_copy_out(forward, y, sizeof forward);
         rc = forward[5] == 0 ? 0 : 3;

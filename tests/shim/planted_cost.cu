@@ -11,7 +11,8 @@ struct alignas(16) eight {
     float v[8];
 };
 __global__ void two_halves(eight *y, const eight *x) { y[threadIdx.x] = x[threadIdx.x]; }
-/* Half of the warp reads twice as often; numbers read at the same time lie side by side. */
+/* Half of the warp's lanes read twice, the others once; the numbers that lanes read at the same time lie side by
+ * side. */
 __global__ void some_lanes(float *y, const float *x)
 {
     float sum = 0;
@@ -28,7 +29,8 @@ template <int N> __global__ void turned(float *y)
     for (int i = 0; i < 32; i++) sum += tile[threadIdx.x][i];
     y[threadIdx.x] = sum;
 }
-/* 16 bytes per lane, served to a quarter of the warp at a time: no conflict side by side, two 32 bytes apart. */
+/* Each lane accesses 16 bytes, and a quarter of the warp is served at a time. If the lanes' bytes lie side by side,
+ * there is no conflict; at a distance of 32 bytes each quarter takes two passes. */
 template <int STEP> __global__ void fours(float *y)
 {
     __shared__ float4 tile[32 * STEP];

@@ -1,5 +1,5 @@
-/* planted_races.cu - kernels with one race each, which the detector must find; with `sound` the race is mended, and it
- * must find none (planted_races.sh). usage: planted_races CASE [sound] */
+/* planted_races.cu - kernels with one race each, which the detector must find; with `sound` the race is mended, and the
+ * detector must find none (planted_races.sh). usage: planted_races CASE [sound] */
 #include "tensor/cuda/parts.h"
 #include <string.h>
 
@@ -46,7 +46,8 @@ __global__ void k_two_writers(float *y, int sound)
     if (!sound || !threadIdx.x) y[0] = 1;
 }
 
-/* Neighbours write halves and bytes of one word, which is no race; unless `sound`, one also writes its neighbour's. */
+/* Neighbours write halves and bytes of one word, which is no race. Unless `sound`, one thread also writes its
+ * neighbour's part. */
 __global__ void k_halves(bf16 *y, int sound)
 {
     y[threadIdx.x] = to_bf16(1);
@@ -58,7 +59,7 @@ __global__ void k_bytes(unsigned char *y, int sound)
     if (!sound && threadIdx.x == N - 1) y[1] = 2;
 }
 
-/* One warp ends early, and the others wait at a barrier without it. */
+/* One warp ends early; the other warps wait at a barrier which this warp never reaches. */
 __global__ void k_warp_leaves(float *y, int sound)
 {
     __shared__ float s[N];
@@ -114,7 +115,7 @@ __global__ void k_groups(float *y, float *parts)
               [=](int64_t i, float sum) { y[i] = sum; });
 }
 
-/* A block reads what the next one writes. */
+/* A block reads a number that the next block writes. */
 __global__ void k_neighbour_block(float *y, float *x, int sound)
 {
     x[blockIdx.x * N + threadIdx.x] = 1;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# usage: planted_races.sh PROGRAM   - each planted race must be found, with its kind and both lines, in any order of the
-# threads; the mended kernels must have none.
+# usage: planted_races.sh PROGRAM   - each planted race must be found, and the report must have its kind and the lines
+# of both accesses, in any order of the threads; the mended kernels must have none.
 set -u
 program=$1 failed=0 found=0 silent=0
 wrong() { echo "WRONG: $*"; failed=1; }

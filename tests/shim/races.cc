@@ -48,7 +48,7 @@ uint32_t launch; /* the current one, the last of `launches` */
 struct thread_state {
     /* fence_epoch: barriers of the block that the thread had passed at its last fence */
     uint32_t epoch, warp_epoch, fence_epoch;
-    /* arrived: its number of fences at the barrier before the last even and the last odd epoch */
+    /* arrived: the thread's number of fences at the last barrier before the latest even and the latest odd epoch */
     uint16_t fences, arrived[2];
 };
 thread_state threads[GPU_MOST_THREADS];
@@ -57,7 +57,7 @@ uintptr_t stack;
 uint32_t block;
 struct region {
     uintptr_t from, bytes;
-    std::vector<cell> cells; /* also of earlier blocks, recognised by launch and block */
+    std::vector<cell> cells; /* cells of earlier blocks remain: their launch and block tell them apart */
 } dynamic, fixed;            /* shared memory */
 const void *fixed_kernel;
 
@@ -164,7 +164,7 @@ static inline void see(history *h, const race_access &n, bool shared, uintptr_t 
         if (n.writes || !again || !h->written.launch) (n.writes ? h->written : h->read[0]) = n;
         return;
     }
-    /* an earlier block's: shared memory starts anew */
+    /* the cell was recorded by an earlier block, but shared memory starts anew */
     if (shared && (last.launch != n.launch || last.block != n.block)) *h = history();
     compare(h->written, n, p);
     if (!n.writes) {

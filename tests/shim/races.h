@@ -4,10 +4,11 @@
 #include "gpu_watch.h"
 
 struct race_access {
-    uint32_t launch;            /* index of launches, 0: none */
-    uint32_t block;             /* number of the block, counted in the order x, y, z */
-    uint32_t epoch, warp_epoch; /* barriers that the thread had passed: of the block; of its warp */
-    uint16_t thread, fences;    /* fences: how many the thread had passed */
+    uint32_t launch; /* index of the access's launch in `launches`; 0: no access yet */
+    uint32_t block;  /* number of the block, counted in the order x, y, z */
+    /* number of barriers that the thread had passed. epoch: barriers of the block; warp_epoch: of the warp */
+    uint32_t epoch, warp_epoch;
+    uint16_t thread, fences; /* fences: how many the thread had passed */
     uint8_t writes, atomic, bytes;
     const void *pc; /* return address of the access's call; NULL for work that is no kernel */
 };

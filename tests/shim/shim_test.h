@@ -35,8 +35,8 @@ static rng dice;
         checks_done++;                                                                                                 \
         if (!(cond)) checks_failed++, printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n");        \
     } while (0)
-/* Expects a failure: rc is -1 and the message contains `part`. Clears the error, so that later checks do not fail by
- * it. */
+/* Expects a failure: rc is -1 and the message contains `part`. Clears the error, so that it does not make later checks
+ * fail. */
 #define CHECK_REFUSED(rc, e, part)                                                                                     \
     do {                                                                                                               \
         CHECK_THAT((rc) == -1 && strstr((e)->text, part), "found %d and \"%s\", expected -1 and words with \"%s\"",    \
@@ -44,7 +44,8 @@ static rng dice;
         gpu_clear_refusal();                                                                                           \
     } while (0)
 
-/* Seeds a case's numbers: they do not depend on the cases before, nor on the run unless ABLATE_TEST_SEED is set. */
+/* Seeds the random numbers of a case: they do not depend on earlier cases, and are equal in each run unless
+ * ABLATE_TEST_SEED is set. */
 static inline void roll(uint64_t which)
 {
     const char *seed = getenv("ABLATE_TEST_SEED");
@@ -132,8 +133,8 @@ static inline view ids_of(int64_t n, const int32_t *id)
     memcpy(v.data, id, (size_t)n * sizeof *id);
     return v;
 }
-/* Offsets [1,1,1,sentences + 1] of sentences of 0 .. longest rows. The last one ends at `rows` or before; the rows
- * behind it are dummies. */
+/* Returns offsets [1,1,1,sentences + 1] of sentences with 0 .. longest rows. The last sentence ends at row `rows` or
+ * before; the rows behind its end are dummies. */
 static inline view offsets(int64_t sentences, int64_t longest, int64_t rows)
 {
     view v = tensor(I32, 1, 1, 1, sentences + 1);
@@ -180,7 +181,7 @@ static inline double largest_of(const view *v)
         if (isfinite(get(v, i)) && fabs(get(v, i)) > most) most = fabs(get(v, i));
     return most;
 }
-/* Compares two host views of one shape and type; one check. */
+/* Compares two host views of the same shape and type; this counts as one check. */
 static inline void check_views(const char *what, const view *found, const view *expected, double tolerance)
 {
     double largest = largest_of(expected);
@@ -292,14 +293,15 @@ static inline void check_same_bits(const char *what, const void *found, const vo
                b[at]);
 }
 
-/* With batch_invariant, the last element of axis 0 gives the same bits alone as among the others. */
+/* With batch_invariant, the last element of axis 0 must give the same bits if it is computed alone and if it is
+ * computed with the others. */
 static inline void check_alone(const char *what, kernel on_gpu, const call *k)
 {
     const view *y = &k->out[0];
     size_t part = bytes_of_view(y) / (size_t)y->dim[0];
     char *back = xmalloc(bytes_of_view(y)), *alone = xmalloc(part);
     err e = {{0}};
-    for (int run = 0; run < 2; run++) { /* 0: all of axis 0; 1: its last element alone */
+    for (int run = 0; run < 2; run++) { /* run 0: all elements of axis 0; run 1: only the last element */
         call g = *k;
         g.batch_invariant = true;
         for (int i = 0; i < k->n_in + 1; i++) {
@@ -339,7 +341,7 @@ static inline view unpadded(const view *y, int64_t padding)
 }
 
 /* Runs a CPU kernel on a call whose views `of` have rows with `columns` elements of padding: the kernel gets views
- * without it. A function for check_call; set `without` before. */
+ * without it. Pass it to check_call as the CPU's kernel, after setting `without`. */
 typedef struct {
     kernel plain;
     const view *of[3]; /* views of the tested call; NULL ends the list */

@@ -255,7 +255,7 @@ int main(void)
         if (!TEST_SANITIZED || settings[i].heads < 64) check_setting(F32, &settings[i], true);
         check_setting(BF16, &settings[i], true);
     }
-    /* scale 0: keys have equal weight; scale -1: the keys least like a query weigh most */
+    /* scale 0 gives all keys equal weight; scale -1 gives the most weight to the keys that are least like a query */
     for (times = 0; times >= -1 && !TEST_SANITIZED; times--)
         for (size_t i = 0; i < 7; i++) {
             check_setting(F32, &settings[i], true);

@@ -54,9 +54,10 @@ static void check_every_plugin(void)
             continue;
         }
         checked++;
-        if (same(p->desc.name, "soap")) /* ab_qr, which it calls, has no CUDA kernel, and a GPU says so */
+        /* ab_qr, which soap calls, has no CUDA kernel: on a GPU the check must say so */
+        if (same(p->desc.name, "soap"))
             check_rows(p, CHECK_FAIL, "the cuda backend has no kernel for QR");
-        else if (same(p->desc.name, "hyena")) /* ab_long_conv, which it calls, has no CUDA kernel either */
+        else if (same(p->desc.name, "hyena")) /* ab_long_conv, which hyena calls, has no CUDA kernel either */
             check_rows(p, CHECK_FAIL, "the cuda backend has no kernel for LONG_CONV");
         else
             check_rows(p, CHECK_OK, p->desc.kind == AB_OPTIMIZER ? "" : "calls of");

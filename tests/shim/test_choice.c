@@ -66,7 +66,7 @@ static void multiply(const char *what, problem *q, int64_t rows, int exact)
     check_views(what, &found, &expected, 1e-6);
 }
 
-/* Checks how many products the library, our kernels and failures counted since the last reopen. */
+/* Checks how many products the library and our kernels made, and how many failed, since the last reopen. */
 static void check_made(const char *what, int64_t library, int64_t own, int64_t failures)
 {
     product_count c = product_counts();
@@ -108,8 +108,8 @@ static void test_failures(void)
     problem_free(&q);
 }
 
-/* Candidates 1, 3 and 4 divide k by the number of tiles, 2 adds partial sums: for an exact product the fifth is chosen,
- * whatever the number of rows. */
+/* Candidates 1, 3 and 4 divide k by the number of tiles, candidate 2 adds partial sums. If the product must be exact,
+ * candidate 5 is chosen for any number of rows. */
 static void test_exact(void)
 {
     problem q = problem_of(300, 24, 16);
@@ -126,7 +126,7 @@ static void test_exact(void)
     reopen("check=1000");
     multiply("no candidate takes 1000 rows", &q, 17, 1);
     check_made("no candidate takes 1000 rows", 0, 1, 0);
-    /* fails at a number of rows that was not tried before: the next candidates are tried, then our own kernels */
+    /* a failure at a new number of rows: the next candidates are tried, then our own kernels multiply */
     reopen("check=9");
     multiply("9 rows", &q, 9, 1);
     multiply("9 rows, then 10", &q, 10, 1);
@@ -135,8 +135,8 @@ static void test_exact(void)
 }
 
 /* Computes max(0, x W + b), its gradient with respect to x and, for each half of the rows, the gradients of W and b.
- * The library does it in one call each, or our kernels follow its plain products if it cannot: the numbers are the
- * same. */
+ * The library computes each of these in one call. If it cannot, it multiplies only, and our kernels do the rest. The
+ * numbers are the same. */
 static void run_at_once(const char *what, int expected, view found[3], const view in[5])
 {
     int64_t rows = in[0].dim[2], k = in[0].dim[3], n = in[1].dim[3];
@@ -228,7 +228,8 @@ static void put_relu(dtype type, int64_t rows, const view *x, const view *w, voi
 }
 
 /* Tapes reuse addresses. If a ReLU of fp32 rows follows one of bf16 rows at the same address, its gradient must not use
- * the old mask. A mask that was too small is kept until closing, since graphs may refer to it, but no longer. */
+ * the old mask. If a mask is replaced by a larger one, it is kept, since graphs may refer to it, but only until
+ * closing. */
 static void test_reused(void)
 {
     enum { ROWS = 70, K = 24, N = 40, D = 16 };
@@ -270,8 +271,8 @@ static void test_reused(void)
     free(y.data), free(dx.data), free(found.data);
 }
 
-/* The fastest of eight algorithms is written to the file; a program that finds one there measures nothing; an invalid
- * file is an error that names its line. */
+/* The fastest of eight algorithms is written to the file; a program that finds an algorithm in the file measures
+ * nothing; an invalid file gives an error that names the line. */
 static void test_file(void)
 {
     problem q = problem_of(20, 24, 16);

@@ -49,8 +49,9 @@ static void check_same(const hypothesis *found, const hypothesis *expected, doub
     }
 }
 
-/* Compares the device's outputs with the CPU's, and those of one batch with those of several. parts_apart: how far
- * scores may differ then, since composed attention sums over as many keys as the batch's longest sentence has. */
+/* Compares the device's outputs with the CPU's, and outputs of one batch with outputs of several batches. parts_apart:
+ * how far scores of one and of several batches may differ, since composed attention sums over as many keys as the
+ * batch's longest sentence has. */
 static void compare(const backend *device, const kind_of_model *k, int64_t max_extra, const decode_mask *mask,
                     double parts_apart)
 {

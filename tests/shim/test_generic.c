@@ -192,7 +192,7 @@ static void test_dropout(void)
           y, 0);
 }
 
-/* Inputs that do not begin at multiples of 16 bytes (sanitizers find 16-byte reads there). */
+/* Inputs that do not begin at multiples of 16 bytes; sanitizers find kernels that read 16 bytes at once there. */
 static void test_unaligned(void)
 {
     enum { N = 40 };

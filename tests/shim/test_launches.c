@@ -1,7 +1,7 @@
 /* test_launches.c - counts the launches of kernels (and of zeroing and copies within the device) and the copies from
  * the host in a training step and in a step of decoding, for the benchmark's models (docs/performance.md). Both depend
  * on layers, not on the number of rows or words, which are small here. The emulation counts without computing. With an
- * argument: by operation and kernel. */
+ * argument, the program prints counts by operation and kernel. */
 #include "tensor/cuda/runtime.h"
 #include "network/decode/beam.h"
 #include "open_device.h"
@@ -70,7 +70,7 @@ static gpu_tally count_step(const char *name, world *w, const backend *on)
 static gpu_tally at_choice, decoding; /* counts up to the last choice, and of the last step that ran from a graph */
 static int64_t choices;
 
-/* Runs the device's choice, then replaces its results: each row continues another one, and none ends. */
+/* Runs the device's choice, then replaces its results: each row then continues another row, and no sentence ends. */
 static int counted_choose(const choosing *c, const void *logits, dtype type, continuation *out, err *e)
 {
     bool none = false;
@@ -112,15 +112,16 @@ static gpu_tally count_decoding(const char *name, world *w, const backend *on)
     return decoding;
 }
 
-/* ---- the number of launches, and what they do ---- */
+/* ---- the expected number of launches, as a sum over what the launches do ---- */
 
 enum {
-    /* encoder layer: q k v in one, output, two of the feed-forward; decoder layer: the same, plus q, k v in one, and
-     * output of the cross-attention */
+    /* encoder layer: q k v in one, output, two of the feed-forward; decoder layer: the same, and for cross-attention q,
+     * k v in one, output */
     PRODUCTS_OF_LAYER = 4 + 7,
     ATTENTIONS_OF_LAYER = 1 + 2,
     NORMS_OF_LAYER = 2 + 3,
-    /* backward, each has one launch; for a product it is the gradient of its rows */
+    /* STEP_OF_LAYER: the backward pass also has one launch for each of these; for a product, this launch computes the
+     * gradient of its rows */
     STEP_OF_LAYER = 2 * (PRODUCTS_OF_LAYER + ATTENTIONS_OF_LAYER + NORMS_OF_LAYER),
     /* weight gradients, one batch of products for all layers; logits, 3 products; embeddings of both sides, 2, their
      * gradients, 2 x 2, dropout on them, 2; loss and its sum, 2; tables of tiles, 1; optimizer, 1; zeros before sums,
@@ -129,9 +130,9 @@ enum {
     /* decoder layer, without k v of the source, which are cached: self: q k v, then output and norm in one; cross: q,
      * then output and norm in one; feed-forward: two products and a norm; two attentions */
     DECODING_OF_LAYER = 2 + 2 + 3 + 2,
-    NORMS_APART = 2, /* for rows wider than 512, norms are launches of their own, after both outputs */
-    /* logits, embedding; choice of tokens by row and, in its last block, by sentence; host writes together with copying
-     * the pasts of rows that continue others */
+    NORMS_APART = 2, /* norms of rows wider than 512 have their own launches, after both output products */
+    /* one launch for each: logits; embedding; choice of tokens by row and, in its last block, by sentence; host writes
+     * together with copying the pasts of rows that continue others */
     DECODING_BESIDE = 1 + 1 + 1 + 1
 };
 typedef struct { /* models of bench.c, with smaller widths where these make no difference */

@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-/* Loads the library that is found without ABLATE_CUBLASLT. Returns NULL if there is none. */
+/* Loads the library that is found if ABLATE_CUBLASLT is not set. Returns NULL if no library is found. */
 static void *real_library(str *path, err *e)
 {
     unsetenv("ABLATE_CUBLASLT");
@@ -30,7 +30,7 @@ static void test_wish(void)
     str_free(&path);
 }
 
-/* A library beside the program (or module) is used first; one in a Python package, if there is no other. */
+/* A library beside the program (or module) is used first; a library in a Python package only if no other is found. */
 static void test_places(void)
 {
     char folder[] = "/tmp/ablate-lt-XXXXXX";
@@ -61,8 +61,8 @@ static void test_places(void)
     str_free(&path);
 }
 
-/* Finds the library in the packages of the python3 on PATH without an activated environment: NVIDIA's own, and those
- * that PyTorch installs. */
+/* Finds the library beside the python3 on PATH, even if no virtual environment is activated: in NVIDIA's own packages,
+ * and in the packages that PyTorch installs. */
 static void test_python(void)
 {
     static const char *const places[] = {"nvidia/cu13/lib", "torch/lib"};
@@ -125,7 +125,7 @@ static void test_functions(void)
     str_free(&path);
 }
 
-/* A library's dependencies are loaded from neighbouring package folders, then found by name. */
+/* A library's dependencies are loaded from neighbouring package folders; later they are found by file name alone. */
 static void test_needs(void)
 {
     char folder[] = "/tmp/ablate-lt-XXXXXX";
@@ -142,7 +142,7 @@ static void test_needs(void)
     CHECK_INT(symlink(BUILD_DIR "/stand_in.so", link), 0);
     CHECK(dlopen(names[0], RTLD_NOW) == NULL);
     CHECK_INT(library_open_needs(path, names), 1);
-    CHECK(dlopen(names[0], RTLD_NOW) != NULL); /* found by its name alone */
+    CHECK(dlopen(names[0], RTLD_NOW) != NULL); /* found by its file name, without a folder */
     remove(link);
     char *end[] = {lib, own};
     for (int i = 0; i < 2; i++)

@@ -98,7 +98,8 @@ int main(void)
     };
     err e = {{0}};
     start();
-    setenv("ABLATE_PRODUCT", "own", 1); /* the kernel for both has the bits of our own product */
+    /* the kernel for product and norm gives the bits of our own product kernel, so that one multiplies here */
+    setenv("ABLATE_PRODUCT", "own", 1);
     CHECK_THAT(!product_open(&e), "%s", e.text);
     for (size_t i = 0; i < LENGTH(cases); i++) test_product_and_norm(&cases[i]);
     product_close();

@@ -3,8 +3,8 @@
 #include "graph/samples.h"
 #include "open_device.h"
 
-/* Returns the first operation on the sample's tape, as built for the CPU, that the device has no kernel for; else
- * NULL. */
+/* Returns the first operation on the sample's tape (as built for the CPU) for which the device has no kernel. Returns
+ * NULL if the device has all kernels. */
 static const char *without_kernel(const bool *on_tape, const backend *b)
 {
     for (int o = 0; o < OP_COUNT; o++)

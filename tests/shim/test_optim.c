@@ -117,7 +117,8 @@ static void keeps(const given *u, int many)
     for (int i = 0; i < many; i++) sum = add(u, sum, v[i]);
     t_assign(u->c, u->p, t_mul_scalar(u->c, sum, 0.01));
 }
-static void keeps_31(const given *u) { keeps(u, 31); } /* with the gradient as many values as there are registers */
+/* 31 values and the gradient fill all registers; 32 values are one too many */
+static void keeps_31(const given *u) { keeps(u, 31); }
 static void keeps_32(const given *u) { keeps(u, 32); }
 static void takes(const given *u, int many) /* operations */
 {
@@ -147,9 +148,9 @@ static void sets_up(const given *u, int many) /* `many` operations on the learni
     t_assign(u->c, u->p, add(u, u->p, x));
 }
 static void sets_up_24(const given *u) { sets_up(u, UPDATE_SETUP); }
-/* one too many for the setup phase: launches of their own */
+/* one operation more than the setup phase can hold: the operations get launches of their own */
 static void sets_up_25(const given *u) { sets_up(u, UPDATE_SETUP + 1); }
-/* the sum adds the square as it was rounded */
+/* the sum adds the square after its rounding */
 static void adagrad(const given *u)
 {
     ab_t v = add(u, u->slot[1], t_map(u->c, u->g, AB_SQUARE));

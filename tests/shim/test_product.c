@@ -1,5 +1,5 @@
 /* test_product.c - LINEAR, LINEAR_DX, LINEAR_DW and MATMUL of the CUDA backend against the CPU's, and the products that
- * they call. Here our own kernels multiply; on a GPU it is cuBLASLt, or our own with ABLATE_PRODUCT=own. */
+ * they call. In the emulation our own kernels multiply; on a GPU cuBLASLt does, unless ABLATE_PRODUCT is `own`. */
 #include "tensor/cuda/product.h"
 #include "shim_test.h"
 
@@ -31,7 +31,8 @@ static void test_linear_dx(dtype type, int64_t rows, int64_t n, int64_t k, int t
     call c = {.op = OP_LINEAR_DX, .n_in = 4, .n_out = 1, .a = {.LINEAR = {.transposed = turned}}};
     c.in[0] = matrix(type, rows, n), c.in[1] = turned ? matrix(F32, n, k) : matrix(F32, k, n);
     c.in[2] = base ? matrix(type, rows, k) : none;
-    c.in[3] = rng_below(&dice, 2) ? matrix(type, rows, k) : none; /* the output of a ReLU; half of it is not > 0 */
+    /* the output of a ReLU: about half of the elements are 0 or below */
+    c.in[3] = rng_below(&dice, 2) ? matrix(type, rows, k) : none;
     c.out[0] = base == IN_PLACE ? c.in[2] : tensor(type, 1, 1, rows, k);
     /* the CPU's sum begins with the base, so a sum near 0 is rounded differently */
     check_call(what, cpu_LINEAR_DX, cuda_LINEAR_DX, &c, type == F32 ? base ? 1e-5 : 1e-6 : 1e-3);
@@ -190,7 +191,7 @@ static void test_as_bf16(void)
     for (int i = 1; i < 3; i++) c.in[i].data = gpu_copy_of(c.in[i].data, bytes_of_view(&c.in[i]));
     const void *cast[2];
     for (int i = 1; i < 3; i++) cast[i - 1] = cuda_as_bf16(&c, i, &e);
-    for (int i = 1; i < 3; i++) { /* both copies exist at once */
+    for (int i = 1; i < 3; i++) { /* the bf16 copies of inputs 1 and 2 exist at the same time */
         const view *from = i == 1 ? &v : &b;
         uint16_t back[40];
         gpu_copy_out(back, cast[i - 1], (size_t)size_of(from) * 2);

@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
     world *w;
     int order; /* gpu_when */
-    /* dies: this rank ends after its second update; sleeps: it joins but sends nothing; 0: no rank does */
+    /* dies: the rank that ends after its second update; sleeps: the rank that joins but sends nothing; 0: no rank */
     int ranks, dies, sleeps;
     /* the host waits for the GPU in the middle of a step, not only when it reads the losses */
     bool early;
@@ -70,7 +70,7 @@ static void train(const job *j, int rank)
     model m;
     outcome *o = &j->of[rank];
     if (j->sleeps && rank == j->sleeps)
-        unsetenv("ABLATE_NCCL_TIMEOUT"); /* this rank may wait for rank 0's id as long as it takes */
+        unsetenv("ABLATE_NCCL_TIMEOUT"); /* this rank may wait any time for the id from rank 0 */
     const backend *on = open_device(&module, &e);
 #ifdef GPU_ON_CPU
     bool joins = j->ranks > 1;
@@ -80,7 +80,8 @@ static void train(const job *j, int rank)
     const comm *c = on && joins ? comm_join(ablate_nccl(), on, j->folder, j->ranks, &e) : NULL;
 #ifdef GPU_ON_CPU
     gpu_when = (gpu_timing)j->order;
-    /* makes the host wait for side streams by polling, as on a GPU; else the emulation would block */
+    /* makes the host wait for side streams by polling, as on a GPU; otherwise a wait in the emulation would never
+     * end */
     if (j->sleeps) gpu_side_stuck = 1;
 #endif
     if (j->sleeps && rank == j->sleeps) sleep(60);

@@ -50,7 +50,7 @@ static void test_norm_back(dtype type, int64_t rows, int64_t width, int way)
     k.out[0] = like(&z), k.out[1] = way == WITHOUT_S ? none : like(&z);
     k.out[2] = tensor(F32, 1, 1, 1, width), k.out[3] = tensor(F32, 1, 1, 1, width);
     k.out[4] = rng_below(&dice, 2) ? tensor(F32, 1, 1, 1, width) : none;
-    /* in bf16 ds is rounded before it is summed: rounding one element the other way changes the sum */
+    /* in bf16 ds is rounded before it is summed: if one element is rounded the other way, the sum changes */
     check_call(what, cpu_NORM_BACK, cuda_NORM_BACK, &k, type == BF16 && k.out[4].data ? 1e-3 : 1e-5);
     release_views(&k);
 }
@@ -127,7 +127,8 @@ static view some_ids(int64_t rows, int64_t words) /* random ids; one in five is 
     return id;
 }
 
-/* Returns [2,rows]: row numbers in the order of their ids, those with id < 0 last; then these ids. */
+/* Returns [2,rows]: first the numbers of the rows in the order of the rows' ids, rows with id < 0 last; then these
+ * ids. */
 static view sorted_by(const view *ids)
 {
     int64_t rows = size_of(ids);

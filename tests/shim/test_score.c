@@ -17,13 +17,14 @@ typedef struct {
     int64_t sentences, tq, tk;
 } sizes;
 
-/* ---- programs: each writes operations to a draft; axes B, H, Q, K of a leaf stand for the batch's ---- */
+/* ---- programs: each function writes a program's operations to a draft; B, H, Q, K as a leaf's axes mean the batch's
+ * sizes ---- */
 
 enum { B = -1, H = -3, Q = -4, K = -5, N = -6 };
 typedef struct {
     const char *name;
     ab_t (*write)(ab_ctx *c, ab_t s, const ab_t *leaf);
-    int64_t leaf[SCORE_LEAVES][4]; /* axes of each leaf; all 0: no more leaves */
+    int64_t leaf[SCORE_LEAVES][4]; /* lengths of each leaf's axes; all 0: this and later leaves do not exist */
     bool constant[SCORE_LEAVES];   /* the leaf needs no gradient */
     bool counts;
     double (*fill[SCORE_LEAVES])(int64_t query, int64_t key); /* NULL: random */
@@ -189,7 +190,8 @@ static void check_written(const char *what, kernel on_gpu, const call *k)
     }
 }
 
-/* check_case also compares compiled programs with the interpreter: 0 never, 1 forward, 2 forward and backward */
+/* whether check_case compares compiled programs with the interpreter: 0: it does not; 1: forward; 2: forward and
+ * backward */
 static int written;
 
 static void check_case(dtype type, const score_case *s, const setting *how)
@@ -263,8 +265,8 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     }
     strncat(name, ", backward", sizeof name - strlen(name) - 1);
     /* In bf16 a query's sum of dy y uses a rounded y. Its error, 2^-9 / sqrt(3) of |dy y|, is the same for all pairs of
-     * the query. It remains in sums over queries that nearly cancel, as those of a number per head do: 5e-4 of 0.045
-     * was found. */
+     * the query. It remains in sums over queries that nearly cancel, such as the gradient of one number per head: there
+     * an error of 5e-4 in 0.045 was found. */
     check_call(name, cpu_ATTEND_PROGRAM_BACK, cuda_ATTEND_PROGRAM_BACK, &back,
                type == F32                        ? 3e-5
                : s->leaf[0][0] && !s->constant[0] ? 2e-2
@@ -381,7 +383,8 @@ static void check_compiled(bool all)
     (void)one, (void)wide;
 }
 
-/* Counts an opcode in a cubin's section: it is in the low bits of every second word of 64 bits. */
+/* Counts how often an opcode occurs in a cubin's section. The low bits of every second word of 64 bits are the
+ * opcode. */
 static int count_opcode(const str *image, const char *section, uint64_t opcode)
 {
     Elf64_Ehdr head;
@@ -457,7 +460,7 @@ int main(void)
     enum { SETTINGS = sizeof settings / sizeof *settings };
     bool all = test_long();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        /* each case in one setting, half of them in bf16 too; `ablate test --all` draws more */
+        /* each case is run in one setting, half of the cases in bf16, too; `ablate test --all` draws more settings */
         for (size_t j = 0; j < SETTINGS; j++) {
             bool drawn = all && test_drawn(i * SETTINGS + j, 10);
             if (drawn || i % SETTINGS == j) check_case(F32, &cases[i], &settings[j]);

@@ -210,7 +210,7 @@ static void check_merging(dtype type)
     free(logits.data);
 }
 
-/* Every row gets its parent's past up to STEP, then the parent's number, and 0 behind that. */
+/* Every row gets its parent's past up to STEP. Behind that stands the parent's number, and then 0. */
 static void check_following(void)
 {
     enum { CAPACITY = 37, STEP = 20 };
@@ -232,7 +232,8 @@ static void check_following(void)
     gpu_release(device_from), gpu_release(to), gpu_release(copy);
 }
 
-/* gpu_follow uses entries written before it, but not later ones; it can follow rows that have followed. */
+/* gpu_follow uses entries written before its call, but no later ones. A row can follow a row that has itself followed
+ * another. */
 static void check_order_of_following(void)
 {
     enum { ROWS_OF_ALL = 4, CAPACITY = 3 };

@@ -68,7 +68,7 @@ static void check_company(dtype type)
     free(cache.data), free(qkv.data), free(ancestors.data), free(y.data), free(time.data);
 }
 
-/* Only the device knows the position: a wrong one must give NaN and leave the cache alone. */
+/* Only the device knows the position: a wrong position must give NaN and leave the cache unchanged. */
 static void check_no_room(int32_t wrong)
 {
     enum { WIDTH = 16 };

@@ -16,8 +16,8 @@ static void in_order(gpu_timing order)
     gpu_when = order;
 }
 
-/* Copies x to y on a side stream while x = 0 on the main one, with or without a wait; returns whether y got the old
- * x. */
+/* Copies x to y on a side stream while the main stream sets x to 0, with or without a wait between them; returns
+ * whether y got the old x. */
 static bool copied_before_zeroed(gpu_timing order, bool waits, bool from_graph)
 {
     float ones[N], found[N];
@@ -55,7 +55,8 @@ static void check_streams(void)
         }
 }
 
-/* The main stream's work is done when something waits for it: without a wait, a side stream would not see it. */
+/* The main stream does its work only when something waits for it. If nothing waits, a side stream must not see this
+ * work. */
 static void check_early(void)
 {
     float one = 1, found = 0;

@@ -229,7 +229,8 @@ static int64_t products_made(const backend *device)
 }
 
 typedef struct {
-    int64_t fewest, most, shortest, longest; /* number of sentences in a batch; longest target in a batch */
+    /* fewest, most: sentences in a batch; shortest, longest: the longest target in a batch */
+    int64_t fewest, most, shortest, longest;
 } sizes;
 
 static void note_sizes(sizes *s, const batch *b)
@@ -256,8 +257,8 @@ static sizes all_twice(train_step *s, batcher *batches, int n, err *e)
     return z;
 }
 
-/* Counts graphs. Perplexity's batches differ too, and each occurs once. one: a single graph must serve all batches;
- * else two batches are enough. */
+/* Counts the graphs of training and of perplexity. Perplexity's batches differ as well, and each occurs once per call.
+ * one: a single graph must serve all batches; otherwise each batch may need its own, and two batches are run. */
 static void check_graphs(world *w, const variant *v, const backend *device, bool one)
 {
     model m;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The program opens code only if the user named it. A database, a record, a published folder, a model and an INI that is
-# read for completion only get each of the names below, and every command reads them. Needs sqlite3 and python3.
+# The program opens code only if the user named it. Each of the names below is written into a database, a record, a
+# published folder, a model, and an INI that only completion reads. Every command then reads these files. Needs sqlite3
+# and python3.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 for tool in sqlite3 python3; do
     command -v $tool >/dev/null || { echo "skipped: found no $tool here"; exit 77; }
@@ -117,7 +118,7 @@ text += b' ' * (-len(text) % 8)
 open('bad.safetensors', 'wb').write(struct.pack('<Q', len(text)) + text + whole[8 + n:])
 PY
 
-# Each command below reads the forged files bad.*; whatever it answers, it must open no code.
+# Each command below reads the forged files bad.*; any output is allowed, but the command must open no code.
 cat >every <<'COMMANDS'
 verify bad.json --seed 1
 replay strange/base --db bad.db --step 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Environment variables that launchers set for a job, with hostile values: values that are not numbers are refused with
-# the variable's name or reported; no control bytes reach a terminal, and no shell runs them.
+# the variable's name or reported; no control byte reaches a terminal, and no shell runs a value.
 source "$(dirname "$0")/../cli/common.bash" "$@"
 values=("" " " -1 -9223372036854775808 99999999999999999999 1e400 nan 0x10 "1;touch TOUCHED" '$(touch TOUCHED)' "--help"
     "../../../up" $'\033[2J\r\nup' "$(printf 'x%.0s' {1..5000})")

@@ -31,7 +31,7 @@ touch mark
 trains_on() { find "$ABLATE_DB.runs" home/runs -name state.safetensors -newer mark 2>/dev/null | grep -q .; }
 wait_for 20 trains_on || wrong "the run does not train on while the database is held"
 kill -TERM $host
-gone() { ! grep -q "^State:.[RSD]" "/proc/$worker/status"; } # dead; a zombie while the host waits for the database
+gone() { ! grep -q "^State:.[RSD]" "/proc/$worker/status"; } # dead, or a zombie while the host waits for the database
 wait_for 20 gone || wrong "the run did not stop while the database was held"
 kill -0 $holder 2>/dev/null || wrong "the lock ended too early"
 touch release

@@ -13,7 +13,7 @@ for key in start_from teacher; do
 done
 printf 'a b\tb a\n' >pairs
 
-# forge.py MODEL HOW: writes bad.safetensors; without HOW lists all ways.
+# forge.py MODEL HOW: writes bad.safetensors; without HOW it prints all values of HOW.
 cat >forge.py <<'PY'
 import json, struct, sys
 whole = open(sys.argv[1], 'rb').read()
@@ -132,7 +132,8 @@ while IFS= read -r how; do
     python3 forge.py "$model" "$how" || wrong "cannot forge $how"
     some=$((i++ % ${#commands[@]}))
     [ -n "${ABLATE_TEST_LONG-}" ] && some=${!commands[*]}
-    for k in $some; do # with ABLATE_TEST_LONG all commands, else one after another
+    # with ABLATE_TEST_LONG every forged file is read by all commands, else each file by the next command
+    for k in $some; do
         read -ra words <<<"${commands[k]}"
         answers "$how" "${words[@]}"
     done

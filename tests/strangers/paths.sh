@@ -136,7 +136,7 @@ export ABLATE_TASK_LEASE=0.2
 rm -rf results.db* home && cp honest.db results.db && cp -r honest home
 exits 0 ablate run strange.ini --threads 1 --progress none --seeds 2 --launcher "sh -c false" --detach
 claims=$(echo home/runs/strange/engine/*/claims)
-wait_for 20 test -s "${claims%claims}status-0" # the command has failed, so the host would start it again
+wait_for 20 test -s "${claims%claims}status-0" # the command has failed, so an honest host would start its worker again
 cp "$claims" claims
 for folder in "$work/outside" "$work/home/runs/strange/../../../outside" ../../outside; do
     awk -F'\t' -v OFS='\t' -v f="$folder" '{ $7 = f } 1' claims >"$claims"

@@ -25,8 +25,8 @@ static inline bool test_long(void)
     const char *l = getenv("ABLATE_TEST_LONG");
     return test_exhaustive() || (l && *l);
 }
-/* Is case i in this run? Of each `of` successive cases a run includes one, chosen by the time of day; before a release
- * all. ABLATE_TEST_DRAW=N repeats the choice of an earlier run. */
+/* Is case i in this run? Of each `of` successive cases a run includes one, chosen by the time of day; a run before a
+ * release includes all cases. ABLATE_TEST_DRAW=N repeats the choice of an earlier run. */
 static inline bool test_drawn(size_t i, size_t of)
 {
     static size_t from;

@@ -75,8 +75,8 @@ typedef struct {
     double *dh;                /* [2][d]: gradient of this row's state, and of the state before it */
 } gru_sums;
 
-/* Adds one row's contribution. dh[0] holds the gradient of its state; the gradient of the state before goes to
- * dh[1]. */
+/* Adds one row's contribution. dh[0] holds the gradient of this row's state; dh[1] gets the gradient of the state
+ * before. */
 static inline void gru_row_back(const layer_shape *s, const gru_layer *l, const float *x, const float *h, double *dx,
                                 gru_sums *g)
 {

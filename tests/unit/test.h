@@ -55,7 +55,7 @@ static int test_failed, test_done;
         if (!(condition)) test_failed++, printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), putchar('\n');    \
     } while (0)
 
-/* The folder of real corpora, or NULL: then the caller prints what it skips. */
+/* Returns the folder of real corpora, or NULL: then the caller skips tests, and prints which. */
 static inline const char *test_data(void)
 {
     const char *d = getenv("ABLATE_DATA");

@@ -1,4 +1,5 @@
-/* test_arena.c - allocation, growing arrays, arenas. Under AddressSanitizer it also shows that nothing leaks. */
+/* test_arena.c - allocation, growing arrays, arenas. Under AddressSanitizer this test also shows that no memory
+ * leaks. */
 #include "base/base.h"
 #include "test.h"
 

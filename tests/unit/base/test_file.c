@@ -115,8 +115,8 @@ static void all_or_nothing(void)
     CHECK_INT(count_entries(folder), before + 1);
 }
 
-/* A path that is no regular file is written in place. A link stays a link, and the file that it points to is
- * replaced. */
+/* A path that is no regular file is written in place. Writing to a link replaces the file that the link points to; the
+ * link stays. */
 static void through_links(void)
 {
     err e = {0};

@@ -1,4 +1,4 @@
-/* test_log.c - a log line has its level and ends in a newline; lines below the least level are dropped; clocks
+/* test_log.c - a log line has its level and ends in a newline; lines below the chosen level are dropped; clocks
  * advance. */
 #include "base/base.h"
 #include "test.h"

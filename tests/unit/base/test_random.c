@@ -1,5 +1,5 @@
-/* test_random.c - Philox against a second implementation that published numbers confirm; the sequential generator's
- * repeatability and distributions. */
+/* test_random.c - Philox equals a second implementation, which is checked with published numbers; the sequential
+ * generator is repeatable and has the right distributions. */
 #include "base/base.h"
 #include "test.h"
 

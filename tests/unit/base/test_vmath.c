@@ -78,7 +78,7 @@ static void logarithms(void)
     CHECK_NEAR(worst, 0, 1);
 }
 
-/* The nearest of the three bf16 around a float, the even one of two, found by distance. */
+/* Returns the nearest of the three bf16 around a float, found by distance; if two are equally near, the even one. */
 static bf16 nearest_bf16(float x)
 {
     uint16_t best = 0;

@@ -7,7 +7,7 @@
 
 typedef struct {
     const ab_task_plugin *task;
-    void *self; /* NULL if it was refused; `words` then has the message */
+    void *self; /* NULL: the task was refused, and `words` has the message */
     char message[2048];
     arena memory;
 } parsing_task;

@@ -31,7 +31,7 @@ static inline void close_both(model *m, pass *p)
     model_free(m);
 }
 
-/* The recorded value of one element, or NaN if there is none. */
+/* Returns the recorded value of one element, or NaN if this value was not recorded. */
 static inline double kept(const pass *p, const char *name)
 {
     ab_t x = tape_find(p->c, name);

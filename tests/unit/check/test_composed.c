@@ -1,5 +1,6 @@
-/* char_ngrams adds the mean of a token's n-gram vectors to its source embedding: the model equals one whose table has
- * the means added, gradients included. A decoder-only model has no source and refuses it. */
+/* char_ngrams adds the mean of a token's n-gram vectors to its source embedding: the model equals a model whose
+ * embedding table has these means added, in outputs and gradients. A decoder-only model, which has no source, refuses
+ * char_ngrams. */
 #include "network/check/internal.h"
 #include "test.h"
 #include <math.h>
@@ -7,7 +8,7 @@
 
 enum { BUCKETS = 5, N = 9 };
 static const int32_t id[N] = {0, 1, 1, 4, 2, 0, 0, 3, 3},
-                     /* n-gram id[i] belongs to token[i]; token 8 has none, 12 and 9 share one */
+                     /* n-gram id[i] belongs to token[i]; token 8 has no n-gram, tokens 12 and 9 share one */
     token[N] = {4, 4, 5, 5, 5, 7, 7, 12, 9};
 
 static double *values_of(model *m, const char *name, bool gradient)

@@ -1,5 +1,5 @@
-/* muP: with it, activations after a few updates do not depend on the width; without it they do. Also what muP
- * refuses. */
+/* muP: with muP, activations after a few updates do not depend on the width; without muP they do. Also tested: settings
+ * that muP refuses. */
 #include "test.h"
 #include "network/check/coordinates.h"
 #include "network/model/groups.h"

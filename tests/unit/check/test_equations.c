@@ -81,8 +81,8 @@ static void check_case(const golden *g, size_t at)
     free(s);
 }
 
-/* Checks `schedule NAME WARMUP update rate ...`: rates of 1,000 updates to 0.01, width 64, lr 0.3
- * (tests/oracle/schedules.py). */
+/* Checks `schedule NAME WARMUP update rate ...`: rates at some of 1,000 updates, with lr 0.3, lr_min 0.01 and d_model
+ * 64 (tests/oracle/schedules.py). */
 static void check_schedule(const golden_line *l)
 {
     err e = {0};

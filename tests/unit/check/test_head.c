@@ -1,4 +1,5 @@
-/* Output heads: their logits and losses against those computed here from the usual head's logits in the same model. */
+/* Output heads: logits and losses equal values that are computed here from the usual head's logits in the same
+ * model. */
 #include "passes.h"
 #include <string.h>
 
@@ -81,7 +82,8 @@ static void check_multi_token(const double *usual, const packed *at)
     CHECK_NEAR(kept(&p, RECORDED "multi_token.ahead_2"), mean_ahead(usual, at, 2), 1e-12);
     CHECK(fabs(mean_ahead(usual, at, 1) - mean_ahead(usual, at, 2)) > 1e-3);
     close_both(&m, &p);
-    open_both(&m, &p, "multi_token", NULL, NULL, false); /* in evaluation it adds no loss, but has all parameters */
+    /* in evaluation multi_token adds no loss, but has all its parameters */
+    open_both(&m, &p, "multi_token", NULL, NULL, false);
     CHECK(isnan(kept(&p, "auxiliary")));
     bool known = false;
     for (size_t i = 0; i < m.params.n; i++) known |= same(m.params.p[i].name, "head.ahead_1.w");
@@ -122,7 +124,8 @@ static double *last_rows(void)
     CHECK(table != NULL);
     double *all = params_host(&m.params, 0, &e);
     for (int64_t i = 0; i < CHECK_VOCAB * WIDTH; i++)
-        all[table->at + (size_t)i] = i / WIDTH == i % WIDTH; /* row 12 is not needed */
+        /* the first WIDTH rows are the identity; the logits of later rows are not read */
+        all[table->at + (size_t)i] = i / WIDTH == i % WIDTH;
     params_host_done(&m.params, 0, all, true);
     open_pass(&m, &p, false);
     const double *logits = p.c->v[tape_find(p.c, "logits").id].data;
@@ -142,7 +145,8 @@ static void normalise(double *row, int64_t n)
 typedef struct {
     const char *key, *value, *table; /* a setting, and the table that holds the short list's vectors */
     int64_t table_rows, clusters;
-    int64_t begin[5], columns[4]; /* first token of each cluster and the end; inner width of each */
+    /* begin: first token of each cluster, then the end of the last; columns: inner width of each cluster */
+    int64_t begin[5], columns[4];
 } cut;
 
 typedef struct { /* learned values: vectors [token or cluster,WIDTH], matrices [in,out] */

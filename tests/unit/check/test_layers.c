@@ -1,5 +1,5 @@
-/* ab_gru, ab_lstm and ab_conv by the CPU's operations for them (RECURRENT, NEIGHBOURS) against the same layers composed
- * of simpler operations: outputs and every gradient, in every role, and in whole models. */
+/* ab_gru, ab_lstm and ab_conv by the CPU's operations for them (RECURRENT, NEIGHBOURS) give the same outputs and
+ * gradients as these layers composed of simpler operations, in every role, and in whole models. */
 #include "network/check/internal.h"
 #include "services.h"
 #include "opened.h"
@@ -146,7 +146,7 @@ static bool run_layer(desk *d, const layer_case *l, const backend *b, dtype comp
 /* ---- comparing ---- */
 
 typedef struct {
-    double apart, size; /* apart: largest difference; size: largest element */
+    double apart, size; /* apart: largest difference of two tensors; size: largest element */
     double found, expected;
 } gap;
 
@@ -195,7 +195,7 @@ static void compare_desks(const layer_case *l, const desk *one, const desk *many
     }
 }
 
-/* Compares in fp32 with the composed layer in fp64; also in bf16, where rows and their gradients are rounded to 8
+/* Compares in fp32 with the composed layer in fp64; in bf16, too, where rows and their gradients are rounded to 8
  * bits. */
 static void check_layer(const layer_case *l)
 {
@@ -223,7 +223,7 @@ static void check_values(void)
     static const struct {
         const char *name;
         int64_t rows, columns;
-        double range; /* first values: uniform in +- sqrt(range); 0: zeros */
+        double range; /* first values are uniform in +- sqrt(range); range 0: they are zeros */
     } values[3][3] = {{{"in.w", N, 12, 6.0 / (N + 12)}, {"in.b", 1, 12, 0}, {"u", 4, 12, 1.0 / 4}},
                       {{"w.w", 4 * N, 4, 6.0 / (4 * N + 4)}, {"w.b", 1, 4, 0}},
                       {{"in.w", N, 16, 6.0 / (N + 16)}, {"in.b", 1, 16, 0}, {"u", 4, 16, 1.0 / 4}}};
@@ -264,7 +264,7 @@ static void check_flops(void)
     }
 }
 
-/* ---- cases without such an operation ---- */
+/* ---- cases that are computed without RECURRENT or NEIGHBOURS ---- */
 
 static void check_composed(void)
 {
@@ -290,7 +290,7 @@ static void check_composed(void)
         }
 }
 
-/* Checks that both ways refuse with the same message. */
+/* Checks that the layers' own operations and the composed layers refuse with the same message. */
 static void check_refused(void)
 {
     enum { OVER_IT, OVER_X, OVER_BOTH, OVER_PADDED };

@@ -134,7 +134,8 @@ static delta_token token_at(mixer *m, delta_kind kind, int64_t t, int64_t h)
     return s;
 }
 
-/* Adds what token i reads from the state after the tokens from one end up to i. */
+/* Adds the output of token i: what it reads from the state, which has the tokens from one end of the sentence up to
+ * i. */
 static void read_state(mixer *m, delta_kind kind, int64_t h, int64_t i, bool backwards, double y[D])
 {
     double S[D][D] = {{0}};

@@ -1,5 +1,4 @@
-/* Constrained decoding of the task parsing: whatever the model, every output is a tree over the sentence's
- * words. */
+/* Constrained decoding of the task parsing: with any model, every output is a tree over the sentence's words. */
 #include "tensor/cpu/cpu.h"
 #include "network/decode/constrain.h"
 #include "text/metric/tree.h"

@@ -53,7 +53,7 @@ static void file_lists(void)
     free(some);
 }
 
-/* train_trees keeps the first trees of the training split of a single file; dev and test stay. */
+/* train_trees keeps the first trees of the training split of a single file; dev and test stay complete. */
 static void trees_of_one_file(void)
 {
     enum { TREES = 400, KEPT = 20 };
@@ -89,8 +89,8 @@ static void data_with_plus(void)
     parsing_close(&t);
 }
 
-/* With silver trees, training has gold trees, then silver ones, then the gold ones' repetitions; train_trees counts
- * gold ones only. */
+/* With silver trees, training has the gold trees once, then the silver trees, then repetitions of the gold trees;
+ * train_trees counts gold trees only. */
 static void silver_trees(void)
 {
     write_text("silver/gold.ptb", "(S (NN a))\n(S (NN b))\n(S (NN c))");
@@ -112,7 +112,8 @@ static void silver_trees(void)
             check_example(&t, AB_TRAIN, i, expected[i], tgt);
             free(tgt);
         }
-        t.task->vocabs(t.self, &v); /* a label that only silver trees have gets brackets, too */
+        /* brackets for a label that occurs only in silver trees are in the vocabulary, too */
+        t.task->vocabs(t.self, &v);
         for (int64_t i = 0; i < v.n_symbols; i++) marks += same(v.symbols[i], "(X") || same(v.symbols[i], ")X");
         CHECK_INT(marks, 2);
         CHECK_TEXT(t.task->reference_line(t.self, AB_TEST, 1, NULL), "(TOP (S (NN b)))");

@@ -1,6 +1,6 @@
-/* The task parsing: trees become sequences, and the sequences give the same trees. With $ABLATE_DATA the trees of
- * CRAFT, GENIA and GUM: a random half of the pairs of a linearisation and a split; under sanitizers a sixth, before a
- * release all. */
+/* The task parsing: trees become sequences, and the sequences give the same trees. If $ABLATE_DATA is set, this is
+ * tested with the trees of CRAFT, GENIA and GUM, for a random half of the pairs of a linearisation and a split: under
+ * sanitizers for a sixth, before a release for all. */
 #include "text/data/dataset.h"
 #include "text/metric/tree.h"
 #include "parsing_task.h"
@@ -115,8 +115,8 @@ static void scores(void)
                          "(S _y_ )S"};
     ab_metric m[8];
     CHECK_INT(t.task->score(t.self, AB_TRAIN, hyp, 5, m, 8, t.message, sizeof t.message), 4);
-    /* gold brackets 3 + 1 + 1 + 1 + 1, as many in the output; matched: S NP VP ADVP NP; the last output's label is
-     * deleted, as in EVALB */
+    /* gold has 3 + 1 + 1 + 1 + 1 brackets, and so has the output; S NP VP ADVP NP are matched; the last output's label
+     * is deleted, as in EVALB */
     CHECK_TEXT(m[0].name, "F1");
     CHECK_NEAR(m[0].value, 100.0 * 2 * 5 / (7 + 7), 1e-9);
     CHECK_TEXT(m[1].name, "F1_strict");

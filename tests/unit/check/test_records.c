@@ -30,7 +30,7 @@ static void check_recorded(void)
     CHECK(kept(&p, RECORDED "records.size") > 0);
     CHECK(isfinite(kept(&p, RECORDED "records.hidden")));
     const node *several =
-        /* means over the layers, which log 3, 3 and 2 numbers */
+        /* mean of each number over the layers that log it; the layers log 3, 3 and 2 numbers */
         &p.c->v[tape_find(p.c, RECORDED "records.several").id];
     CHECK_INT(node_count(several), 3);
     static const double means[] = {7. / 3, 11. / 3, 4};
@@ -76,7 +76,8 @@ static double feed_forward_flops(const char *feed_forward, const char *key, cons
     return costs.forward[COST_FEED_FORWARD];
 }
 
-/* Cost of 1.25 times two of 16 experts, and of the gate; all experts would cost 16 times one. */
+/* The cost is 1.25 times that of two of the 16 experts, and the gate's. If all experts counted, it would be 16 times
+ * that of one expert. */
 static void check_active(void)
 {
     double one = feed_forward_flops("relu", NULL, NULL), four = feed_forward_flops("moe", NULL, NULL),
@@ -85,7 +86,7 @@ static void check_active(void)
     CHECK(four > 2.4 * one && sixteen < 1.6 * four);
 }
 
-/* Cost of a quarter of 256 rows, plus one for each of 8 sentences, and of the router. */
+/* The cost is that of a quarter of 256 rows, plus one row for each of 8 sentences, and the router's. */
 static void check_skipped(void)
 {
     double all = feed_forward_flops("relu", NULL, NULL),

@@ -1,4 +1,4 @@
-/* Each sabotaged plugin fails exactly the check that it is made for, with the right message; those that cannot be
+/* Each sabotaged plugin fails exactly the check that it is made for, with the right message; plugins that cannot be
  * loaded are refused before any of their code runs. */
 #include "sabotage.h"
 

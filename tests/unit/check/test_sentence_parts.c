@@ -227,7 +227,8 @@ static void check_depths(uint32_t role, bool training, int64_t time, const char 
         for (int r = TOKENS; r < ROWS; r++) check_row(&d, &k, r, (double[D]){0});
     printf("mixture_of_depths, role %u, training %d, capacity %s: %d of %d tokens, %d missed\n", role, training,
            capacity, chosen, TOKENS, missed);
-    CHECK(atof(capacity) == 1 || (missed > 0 && missed < TOKENS)); /* or else all cases would be alike */
+    /* for some tokens the two ways to choose must differ, or the cases would not tell them apart */
+    CHECK(atof(capacity) == 1 || (missed > 0 && missed < TOKENS));
     if (training) {
         CHECK_NEAR(kept(&d, "mixture_of_depths.chosen"), (double)chosen / TOKENS, 1e-12);
         CHECK_NEAR(kept(&d, "mixture_of_depths.missed"), (double)missed / TOKENS, 1e-12);

@@ -1,5 +1,5 @@
-/* ab_shift and ab_depthwise_conv against their definitions on packed sentences, in double precision; and the width of
- * what is learned. `ablate check` tests that decoding gives the same (canon, token_shift, block_shifts). */
+/* ab_shift and ab_depthwise_conv against their definitions on packed sentences, in double precision; and the widths of
+ * their learned values. `ablate check` tests that decoding gives the same (canon, token_shift, block_shifts). */
 #include "network/check/internal.h"
 #include "services.h"
 #include "network/plugin/attention_context.h"

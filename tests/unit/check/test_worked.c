@@ -14,7 +14,7 @@ typedef struct {
     size_t n;
 } golden;
 
-/* Returns the numbers of `in NAME ...` or `out NAME ...`, which must be n; the caller frees them. */
+/* Returns the numbers of `in NAME ...` or `out NAME ...`, which must have n numbers; the caller frees the array. */
 static double *numbers(const golden *g, const char *side, const char *name, int64_t n)
 {
     double *v = xcalloc((size_t)n, sizeof *v);

@@ -221,7 +221,8 @@ static void test_record(void)
               "not trained here: `ablate run SPEC.ini` trains them here, and then `ablate table NAME --vs recorded`");
     CHECK_INT(RUN(&table_command, "table", "toy", "--vs", "recorded", "--db", other), 1);
     CHECK_HAS(err_text, "found no recorded runs to compare with");
-    CHECK_INT(RUN(&import_command, "import", json), 0); /* adds to the experiment's runs, and replaces none */
+    /* importing adds to the experiment's runs, and replaces no run */
+    CHECK_INT(RUN(&import_command, "import", json), 0);
     CHECK_HAS(err_text, "6 runs added");
     CHECK_INT(RUN(&table_command, "table", "toy"), 0);
     CHECK_HAS(out_text, "Recorded runs exist: `ablate table toy --vs recorded`");
@@ -245,7 +246,8 @@ static int count(const char *database, const char *sql)
     return n;
 }
 
-/* A table computes the comparisons of its own experiment only; a query of `paired` computes those of all. */
+/* A table computes the comparisons of its own experiment only; a query of `paired` computes the comparisons of all
+ * experiments. */
 static void test_stored(void)
 {
     char *two = path_join(folder, "two.db");

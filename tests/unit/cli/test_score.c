@@ -24,7 +24,7 @@ static void redirect(const char *name, int flags, int to)
     free(path);
 }
 
-/* Functions that set standard input: FOLDER/in, the same from its second line on, a socket. */
+/* Functions that set standard input: FOLDER/in, FOLDER/in from its second line on, a socket. */
 static void whole(void) { redirect("in", O_RDONLY, 0); }
 static void second_line(void)
 {

@@ -1,4 +1,5 @@
-/* comm_place: which environment variables of mpirun and srun are used, and no rank is outside of the valid range. */
+/* comm_place: chooses between the environment variables of mpirun and srun, and never returns a rank outside of the
+ * valid range. */
 #include "tensor/comm/comm.h"
 #include "test.h"
 

@@ -9,7 +9,7 @@
 
 #define FOLDER SOURCE_DIR "/tests/unit/config"
 
-/* Parses lines "#! -s heads=1" of the text as options; the arena holds the words. */
+/* Parses lines "#! -s heads=1" of the text as options; the options' words are in the arena. */
 static inline spec_options options_of(const char *text, arena *a)
 {
     const char **set = arena_alloc(a, 64 * sizeof *set), **only = arena_alloc(a, 64 * sizeof *only);
@@ -82,7 +82,7 @@ static inline void check_round_trip(const char *file, const spec *s, const plugi
     const char *analysis_json = analysis_write(&s->analysis, &again.mem);
     if (analysis_json) { /* the copy that the database keeps must read back to the same */
         analysis back = analysis_read(analysis_json, &again.mem);
-        /* if `seeds = until` has set a criterion, it was not given */
+        /* a criterion that `seeds = until` has set was not given in the INI */
         if (!s->analysis.criterion.given) back.criterion.given = false;
         CHECK_TEXT(analysis_write(&back, &again.mem), analysis_json);
     }

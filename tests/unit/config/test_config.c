@@ -187,7 +187,7 @@ static void check_hash(void)
     CHECK_TEXT(a, expected);
 }
 
-/* Settings stored under old names are read under the new ones. */
+/* Settings stored under a key's old name are read as settings of the new name. */
 static void check_renamed(void)
 {
     arena a = {0};
@@ -272,7 +272,7 @@ static void check_bytes(void)
     str_free(&errors);
 }
 
-/* A row with an unavailable plugin is refused: without the plugin's parameters it would be another row. */
+/* A row whose plugin is unavailable is refused: without the plugin's parameters it would be a different row. */
 static void check_not_loaded(void)
 {
     plugin_schemas fewer = case_plugins;

@@ -80,7 +80,8 @@ static inline void check_rows(const char *file, int line, const char *name, cons
     double floor_ = 0;
     for (int64_t i = 0; i < count(want); i++) floor_ += get(want, i) * get(want, i);
     floor_ = 0.5 * sqrt(floor_ / (double)(rows ? rows : 1)) +
-             1e-30; /* for a row of nearly 0: half the root mean square of all rows' norms */
+             /* lower bound of a row's norm, for rows of nearly 0: half the root mean square of all rows' norms */
+             1e-30;
     test_done++;
     for (int64_t r = 0; r < rows; r++) {
         double diff = 0, norm = 0;

@@ -38,7 +38,7 @@ static inline void set(view *v, int64_t i, double x)
     default: ((int32_t *)v->data)[i] = (int32_t)x; break;
     }
 }
-/* Index of an element; in an axis of length 1 every index counts as 0. */
+/* Index of an element; on an axis of length 1 any index means element 0. */
 static inline int64_t place(const view *v, int64_t a, int64_t b, int64_t d, int64_t e)
 {
     const int64_t *n = v->dim;

@@ -1,6 +1,6 @@
 /* DEPTHWISE_CONV and LONG_CONV with their gradients, and UNIT, against their definitions in double: sentences of many
- * lengths, short and long filters, widths that are no multiple of a vector. In a causal convolution later positions
- * change no bit of earlier ones; in any, a sentence changes no bit of another. */
+ * lengths, short and long filters, widths that are no multiple of a vector. In a causal convolution, later positions
+ * change no bit of earlier outputs; in any convolution, a sentence changes no bit of another sentence. */
 #include "tensors.h"
 
 enum { MOST = 5 };
@@ -21,7 +21,8 @@ static int sentences_of(const conv_case *s, view *offsets)
     return n;
 }
 
-/* The row of x that tap i reads for row t of a sentence [begin, end); -1: none. */
+/* Returns the row of x that tap i reads for row t of a sentence [begin, end); -1: the tap lies outside of the
+ * sentence. */
 static int64_t met(const conv_case *s, int64_t t, int64_t i, int64_t begin, int64_t end)
 {
     int64_t at = s->lengthy ? (s->backwards ? t + i : t - i) : t + i - s->before;
@@ -69,7 +70,7 @@ static void run_both(const conv_case *s, view *x, view *w, view *offsets, view *
 }
 
 /* The first `kept` rows of the last sentence keep their bits in y when all later rows change, and when the sentence is
- * alone, with a filter of its own length. */
+ * computed alone, with a filter as long as the sentence. */
 static void check_past(const conv_case *s, const view *x, const view *w, view *offsets, const view *y, int n)
 {
     const int32_t *at = offsets->data;

@@ -1,5 +1,5 @@
-/* DELTA_SCAN and its gradient against the recurrence itself, one position at a time in double; also the composed form
- * against it. */
+/* DELTA_SCAN and its gradient against the recurrence itself, one position at a time in double; also DELTA_SCAN composed
+ * of other operations against this recurrence. */
 #include "tensors.h"
 
 typedef struct {
@@ -8,7 +8,8 @@ typedef struct {
 } scan_case;
 enum { BATCH = 2, HEADS = 3, INPUTS = 5 };
 typedef struct {
-    double *x[INPUTS], *dx[INPUTS], *y, *dy, *state; /* numbers of all heads; state: of one head, before each step */
+    /* numbers of all heads; state: the states of one head, before each step */
+    double *x[INPUTS], *dx[INPUTS], *y, *dy, *state;
 } numbers;
 
 static int64_t width_of_input(const scan_case *s, int k) { return k < 2 ? s->d_k : k == 2 ? s->d_v : 1; }

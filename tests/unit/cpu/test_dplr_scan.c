@@ -1,5 +1,6 @@
 /* DPLR_SCAN and its gradient against the recurrence itself, one position at a time in double, with decays from none to
- * e^-80 a step; also the composed form against it. SOLVE_LOWER against substitution by hand. */
+ * e^-80 a step; also DPLR_SCAN composed of other operations against this recurrence. SOLVE_LOWER against substitution
+ * by hand. */
 #include "tensors.h"
 
 enum { Q, K, V, A, B, W, INPUTS, BATCH = 2, HEADS = 2 };

@@ -141,7 +141,7 @@ static void test_map(void)
                      dy = randoms(like(t, &x)), dx = like(t, &x);
                 double *expected = xmalloc((size_t)size_of(&x) * sizeof *expected);
                 for (int64_t i = 0; i < size_of(&x); i++) {
-                    double v = get(&x, i); /* away from kinks and poles, or on one side of them */
+                    double v = get(&x, i); /* away from the function's kinks and poles, or on one side of each */
                     if (f == AB_LOG || f == AB_SQRT) set(&x, i, fabs(v) + 0.1);
                     if (f == AB_RECIP || f == AB_RELU || f == AB_ABS || f == AB_ELU1)
                         set(&x, i, v + (v < 0 ? -0.2 : 0.2));

@@ -68,7 +68,7 @@ static void check_forward(dtype type, int64_t rows, int64_t n, int64_t k, bool t
     free_views((view[]){x, w, b, y, again, want, product}, 7);
 }
 
-/* A row has the same bits alone, in groups, and in another order. */
+/* A row has the same bits if it is computed alone, in groups, and in another order. */
 static void check_exact_rows(dtype type, int64_t n, int64_t k, bool transposed)
 {
     enum { ROWS = 150 };
@@ -162,8 +162,8 @@ static void check_gradients(dtype type, int64_t rows, int64_t n, int64_t k, bool
     free_views((view[]){x, dy, w, base, dx, added, dw, again, want, sum, outer, sums, columns}, 13);
 }
 
-/* Packed copies of a parameter are renewed for a new version, for another set with the same names, and without a
- * parameter. */
+/* Packed copies of a parameter are made anew for a new version and for another set of parameters with the same names. A
+ * matrix that is no parameter is never kept. */
 static void check_packs(dtype type)
 {
     params other = {.version = 1};

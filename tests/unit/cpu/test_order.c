@@ -5,7 +5,7 @@
 
 static bool before(double x, double y) { return x > y || (isnan(x) && !isnan(y)); }
 
-/* Ids of the k largest (smallest) numbers in order: a number's rank is how many come before it. */
+/* Ids of the k largest (smallest) numbers in order: a number's rank is how many numbers come before it. */
 static void places(const double *x, int64_t n, int64_t k, bool smallest, double *ids)
 {
     for (int64_t i = 0; i < n; i++) {

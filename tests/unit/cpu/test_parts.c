@@ -1,5 +1,5 @@
-/* test_parts.c - attention where a weight depends on its own score only (such as sigmoid) processes keys in chunks:
- * against sums written out, and with the bits of processing all keys at once. */
+/* test_parts.c - attention where a weight depends on its own score only (such as sigmoid) processes keys in chunks. Its
+ * results are compared with plain sums, and have the same bits as with all keys in one chunk. */
 #include "fused_case.h"
 #include "tensor/graph/score.h"
 

@@ -7,7 +7,7 @@ enum { ROWS = 70, MOST = 300 };
 static const int64_t shapes[][2] = {{1, 1},    {7, 33},   {24, 40},   {131, 65},
                                     {401, 69}, {800, 31}, {1024, 40}, {5, 2101}}; /* k, n */
 
-typedef struct { /* the factors of a product, and calls of it and its gradients */
+typedef struct { /* the factors of a product, and calls that compute the product and its gradients */
     view x, w, b, dy;
     call forward, dx, dw;
 } example;
@@ -111,7 +111,8 @@ static view gradient_of(const example *c, bool of_weights, dtype type, int threa
     return y;
 }
 
-/* On floats, sets with fused multiply-adds must agree; on bf16, those that multiply it as floats. */
+/* Must two instruction sets agree? On floats, if both have fused multiply-adds; on bf16, if both multiply bf16 as
+ * floats. */
 static bool agree(int a, int b, dtype type)
 {
     if (type == F32) return a != ISA_GENERIC && b != ISA_GENERIC;

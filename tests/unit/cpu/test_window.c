@@ -7,7 +7,7 @@ enum { HEADS = 2, D = 16, WIDTH = 3 * HEADS * D, MOST = 90, SENTENCES = 4 };
 static const int32_t offset[SENTENCES + 1] = {0, 1, 25, 65, 65 + MOST};
 enum { ROWS = 65 + MOST };
 
-/* A program whose leaf 0 holds windows; or t = score + leaf 0, which hides the same keys. */
+/* A program whose leaf 0 holds windows; or whose score is t + leaf 0, where leaf 0 hides the same keys. */
 static score_program program(bool windows)
 {
     score_program f = {.n_leaves = 1,
@@ -70,7 +70,7 @@ typedef struct {
 } range;
 typedef range (*window_fn)(int64_t sentence, int64_t query);
 static range near_only(int64_t b, int64_t i) { return (void)b, (range){i - 3, i + 6}; }
-/* the first queries see none of their window */
+/* for the first queries no key of the window exists */
 static range farther_back(int64_t b, int64_t i) { return (void)b, (range){i - 40, i - 29}; }
 /* in short sentences the window is empty */
 static range late_keys(int64_t b, int64_t i) { return (void)b, (void)i, (range){20, 1000}; }
@@ -148,7 +148,7 @@ static void check_hidden(dtype type)
 {
     view qkv = random_view(type, ROWS, WIDTH, 1), dy = random_view(type, ROWS, HEADS * D, 2),
          leaf = new_view(sums_of(type), MOST, MOST);
-    for (int64_t i = 0; i < count(&qkv); i++) /* in fp32, adding -1e9 leaves nothing else of a score */
+    for (int64_t i = 0; i < count(&qkv); i++) /* in fp32, nothing of a score is left after adding -1e9 */
         if (i % WIDTH < HEADS * D) set(&qkv, i, get(&qkv, i) * 1e-6);
     for (int64_t i = 0; i < count(&leaf); i++) set(&leaf, i, i / MOST % 3 ? 0 : -1e9);
     view exact[] = {copy_as(&qkv, F64), copy_as(&dy, F64), copy_as(&leaf, F64)};
@@ -174,9 +174,10 @@ static bool far_apart(int64_t b, int64_t h, int64_t i, int64_t k) { return (void
 
 typedef struct {
     choice_fn f;
-    int64_t size, sentences, heads, queries; /* size of a block; along the other axes the tensor's length or 1 */
-    window_fn window;                        /* NULL: none */
-    bool causal, step;                       /* step: the program also adds a number per key */
+    /* size: of a block; the others: lengths of the tensor's axes, each the full length or 1 */
+    int64_t size, sentences, heads, queries;
+    window_fn window;  /* NULL: none */
+    bool causal, step; /* step: the program also adds a number per key */
 } chosen;
 
 static bool allows(const chosen *x, int64_t b, int64_t h, int64_t i, int64_t j)

@@ -129,7 +129,7 @@ static inline ab_example example(const loaded *l, void *self, ab_split s, int64_
     return x;
 }
 
-/* Scores the references themselves, with the first `wrong` ones spoiled. */
+/* Scores the references themselves as outputs, after spoiling the first `wrong` of them. */
 static inline int score(const loaded *l, void *self, ab_split s, int64_t wrong, ab_metric *out, int max)
 {
     int64_t n = l->task->count(self, s);

@@ -1,4 +1,4 @@
-/* Pronouns and their antecedents in CoNLL-U: those of tests/data/anaphora.conllu, and refused files. */
+/* Pronouns and their antecedents in CoNLL-U: the pairs of tests/data/anaphora.conllu, and files that are refused. */
 #include "test.h"
 #include "text/data/coreference.h"
 

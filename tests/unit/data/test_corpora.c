@@ -392,7 +392,7 @@ static void test_resume(const char *dir)
     free(part);
 }
 
-/* The real table's checksums and names have their form, and each corpus has both sides. */
+/* The real table's checksums and names have a valid form, and each corpus has a source and a target side. */
 static void test_table(void)
 {
     for (int i = 0; i < n_known_corpora; i++) {
@@ -434,7 +434,7 @@ static void test_multi30k(const char *dir)
         xprintf("for f in train val test2016; do cmp %s/multi30k-lctok/$f.de %s/multi30k-lctok/$f.de || exit 1; done",
                 data, test_data());
     sh(compare);
-    CHECK_INT(get(data, "multi30k"), 1); /* this server lacks it */
+    CHECK_INT(get(data, "multi30k"), 1); /* the server has no such file */
     stop();
     free(root);
     free(data);

@@ -1,5 +1,5 @@
-/* test_limits.c - batch.limits bounds all batches: none exceeds it, and it is exact if all sentences have one
- * length. */
+/* test_limits.c - no batch exceeds batch.limits; if all sentences have the same length, a batch reaches these
+ * limits. */
 #include "text/data/batch.h"
 #include "test.h"
 
@@ -32,7 +32,7 @@ static void free_pairs(pairs *p)
     free((void *)p->example);
 }
 
-/* Returns the maxima over the batches of these epochs; *said gets the first batch's limits. */
+/* Returns the maxima over the batches of these epochs; *said gets the limits that the first batch announces. */
 static batch_limits most_in(batcher *b, int epochs, batch_limits *said)
 {
     batch_limits most = {0};

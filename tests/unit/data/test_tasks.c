@@ -1,4 +1,4 @@
-/* test_tasks.c - the tasks translation and parsing: synthetic data and corpora, what they refuse, how they score. */
+/* test_tasks.c - the tasks translation and parsing: synthetic data and corpora, refused settings and files, scores. */
 #include "tasks.h"
 #include <sys/stat.h>
 
@@ -68,7 +68,7 @@ static void test_synthetic(void)
     void *f = open_task(&l, "/nowhere", 1);
     CHECK_INT(l.task->count(f, AB_TRAIN), 20);
     CHECK_TEXT(example(&l, f, AB_TEST, 499).src,
-               example(&l, a, AB_TEST, 499).src); /* a smaller training set leaves the test set as it is */
+               example(&l, a, AB_TEST, 499).src); /* with a smaller training set the test set is the same */
     void *const opened[] = {a, b, c, d, f};
     for (size_t i = 0; i < LENGTH(opened); i++) l.task->close(opened[i]);
     free(all);
@@ -217,7 +217,7 @@ static void test_synthetic_trees(void)
     CHECK(agree[0] > 50 && agree[1] > 50);
     char *dev = xstrdup(example(&l, t, AB_DEV, 7).src), *train = xstrdup(example(&l, t, AB_TRAIN, 599).src);
     l.task->close(t);
-    set_int(&l, "train_trees", 0); /* the run's seed and the number of trees leave each tree as it is */
+    set_int(&l, "train_trees", 0); /* each tree is the same for any seed of the run and any number of trees */
     t = open_task(&l, "/nowhere", 2);
     CHECK_INT(l.task->count(t, AB_TRAIN), 4000);
     CHECK_TEXT(example(&l, t, AB_DEV, 7).src, dev);

@@ -151,7 +151,7 @@ static void test_labels(void)
     CHECK_INT(b.tgt_cap, 8);
     CHECK_INT(b.predicted, 3);
     static const int32_t in[] = {7, 7, 4, 5, 4, 5, 6, VOCAB_PAD},
-                         out[] = {4, -1, -1, 6, -1, -1, 7, -1}; /* the longer line comes first */
+                         out[] = {4, -1, -1, 6, -1, -1, 7, -1}; /* the longer line is the batch's first */
     for (int i = 0; i < 8; i++) {
         CHECK_INT(b.tgt_in[i], in[i]);
         CHECK_INT(b.tgt_out[i], out[i]);

@@ -37,10 +37,10 @@ static const kind_of_model kinds[] = {
     {"convolutional", "none", "convolutional.width=1 attention_encoder=recurrent attention_cross=dot"},
 };
 
-static const backend *models_on; /* the models' backend; NULL: the CPU */
+static const backend *models_on; /* backend of the models; NULL: the CPU's */
 
-/* Opens a model whose values are `spread` times the usual ones: larger ones give more peaked probabilities. src_vocab
- * 0: decoder-only. */
+/* Opens a model whose values are `spread` times the usual ones: a larger spread makes probabilities more peaked.
+ * src_vocab 0: a decoder-only model. */
 static inline void random_model_of(model *m, const kind_of_model *k, int64_t src_vocab, int64_t vocab, dtype type,
                                    double spread, uint64_t seed)
 {

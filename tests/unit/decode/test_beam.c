@@ -78,7 +78,8 @@ static void any_batch(model *m, int64_t n, const char *name)
     if (test_failed > before) printf("  in %s\n", name);
 }
 
-/* ---- log P equals one full pass's, the score follows from it, the list is sorted and has no output twice ---- */
+/* ---- log P equals one full pass's log P, the score follows from log P, the list is sorted and has no output twice
+ * ---- */
 
 static double log_prob_of(model *m, const pairs *p, int64_t i, const hypothesis *h)
 {
@@ -196,7 +197,8 @@ static void early_or_late(void *self, const void *state, uint8_t *mask)
 }
 static void nothing_to_do(void *self, void *state) { (void)self, (void)state; }
 
-/* The best hypothesis is the same whether one or all of the beam is requested; the latter search goes on for longer. */
+/* The best hypothesis is the same if one hypothesis or the whole beam is requested. If the whole beam is requested, the
+ * search takes more steps. */
 static void fewer_asked(double spread, double alpha)
 {
     enum { N = 30, BEAM = 5 };
@@ -217,7 +219,8 @@ static void fewer_asked(double spread, double alpha)
     model_free(&m);
 }
 
-/* With a beam of 1 every token is the likeliest given those before it; the output ends when EOS is. */
+/* With a beam of 1 every token is the likeliest one after the tokens before it; the output ends if EOS is the
+ * likeliest. */
 static void greedy(model *m, const pairs *p)
 {
     beam_options o = options(1, 1);
@@ -308,7 +311,7 @@ static void empty_sources(void)
 int main(void)
 {
     const char *set = getenv("ABLATE_ISA");
-    /* AMX's instructions are emulated; generic takes twice as long as AVX2 */
+    /* slow: AMX's instructions are emulated, and the generic kernels take twice as long as AVX2 */
     bool slow = TEST_SANITIZED || (set && (same(set, "amx") || same(set, "generic")));
     cpu_threads(1); /* these models are too small for several threads */
     for (size_t k = 0; k < LENGTH(kinds); k++) {

@@ -1,5 +1,5 @@
-/* Blockwise decoding gives greedy decoding's outputs, bit for bit, whatever the head proposes; right proposals save
- * steps; unsuitable models are refused. The head learns the true tokens in every type. */
+/* Blockwise decoding gives greedy decoding's outputs, bit for bit, for right and wrong proposals of the head; right
+ * proposals save steps; unsuitable models are refused. The head learns the true tokens in every type. */
 #include "models.h"
 
 static const kind_of_model blocked[] = {
@@ -53,7 +53,7 @@ static double same_as_greedy(model *m, const pairs *p)
             check_same(h, greedy, p->n);
             double per_step = (double)stats.accepted / (double)stats.blocks;
             CHECK_THAT(per_step > 0.9 && per_step <= (double)sizes[k], "%g tokens per step in blocks of %d", per_step,
-                       (int)sizes[k]); /* the last step of an output may accept none within the limit */
+                       (int)sizes[k]); /* below 1 is possible: a last step at the length limit may accept no token */
             most = per_step > most ? per_step : most;
             discard(h, p->n);
         }

@@ -1,5 +1,5 @@
-/* Sampling from a decoder-only model: greedy tokens are the likeliest of full passes, also past a window; random draws
- * follow the softmax. */
+/* Sampling from a decoder-only model: each greedy token is the likeliest one in a full pass, also when the text is
+ * longer than the window. Random draws follow the softmax. */
 #include "models.h"
 #include "network/decode/sample.h"
 

@@ -92,7 +92,8 @@ static void odd_rows(void)
     }
 }
 
-/* Given probabilities, it returns their logs and the log of their sum, 1; tokens of probability 0 are not chosen. */
+/* Given probabilities, select_best returns their logs, and log 1, as their sum is 1; tokens of probability 0 are not
+ * chosen. */
 static void probabilities(void)
 {
     float p[2000] = {0};

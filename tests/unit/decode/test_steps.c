@@ -102,8 +102,8 @@ static void forced(model *m, const pairs *p, bool narrow, double tolerance, cons
     if (test_failed > before) printf("  in %s\n", name);
 }
 
-/* Attention is one operation on packed rows, with a program if the position or the plugin changes scores; not fused if
- * a head's scores depend on other heads'. */
+/* Attention is one operation on packed rows, with a program if the position or the plugin changes scores; it is not
+ * fused if a head's scores depend on other heads' scores. */
 static void fused(void)
 {
     static const struct {
@@ -139,7 +139,7 @@ static void fused(void)
 }
 
 /* Keys and values of the source are computed once: when sentences end, the next tape inherits each layer's product of
- * the encoder's rows, unless other operations follow it before the steps. */
+ * the encoder's rows, unless other operations lie between this product and the steps. */
 static void sources_once(void)
 {
     static const struct {

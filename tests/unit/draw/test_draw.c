@@ -1,4 +1,5 @@
-/* Scales and ticks, charts, and both writers: the SVG is well-formed, and the PDF's cross-reference table is right. */
+/* Scales, ticks and charts, written as SVG and PDF: the SVG is well-formed, and the PDF's cross-reference table is
+ * right. */
 #include "lab/draw/chart_data.h"
 #include "test.h"
 

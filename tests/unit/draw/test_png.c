@@ -81,7 +81,7 @@ static void test_shapes(void)
     draw_path(d, (double[]){5, 20, 15, 20, 15, 30}, 3, false, (pen){.stroke = COLOR_INK, .width = 2, .opacity = 0.5});
     draw_line(d, 20, 20.5, 38, 20.5, (pen){.stroke = COLOR_INK, .dash = 1}); /* dashes: 5 on, 3 off */
     draw_marker(d, 25, 30, 4, 0, (pen){.fill = COLOR_INK});
-    /* a line that leaves the picture on both sides */
+    /* a line that leaves the picture at the left and at the right */
     draw_path(d, (double[]){-10, 35, 60, 36}, 2, false, (pen){.stroke = COLOR_INK});
     picture p = drawn(d);
     CHECK_INT(at(&p, 10, 10), INK);

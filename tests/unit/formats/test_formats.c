@@ -108,7 +108,7 @@ static void settings_of(const model_case *k, settings *set, arena *a)
     settings_set(set, "vocab", vocab_kind_names[k->vocab], a);
 }
 
-/* Makes no gain 1 and no bias 0, so that omitting one is noticed. */
+/* Changes all gains of 1 and biases of 0, so that a test notices if an export omits one. */
 static void shake(model *m)
 {
     err e = {0};
@@ -251,7 +251,7 @@ static char *gguf_text(bytes *b)
     return xstrndup((const char *)b->s + b->at - n, n);
 }
 
-/* Prints a value; for an array its length. */
+/* Prints a value; prints only the length of an array. */
 static void gguf_value(bytes *b, uint64_t type, str *out)
 {
     char *t;
@@ -454,7 +454,7 @@ static void test_refusals(void)
             "sinusoid.base = 500 has no counterpart in MarianMT: it has 10000\n"
             "layer_norm.eps = 0.001 has no counterpart in MarianMT: it has 1e-05");
     static const char *const base[][2] = {{"base_d_model", "8"}, {"base_d_k", "2"}, {"base_layers", "1"}};
-    /* each one alone differs from the model's base, where d_model is 16 and d_k is 4 */
+    /* each of these settings alone differs from the model's base, where d_model is 16 and d_k is 4 */
     for (size_t i = 0; i < LENGTH(base); i++) {
         const char *mup[][2] = {{"parametrization", "mup"},
                                 {"block", "pre_norm"},

@@ -7,7 +7,8 @@
 enum { MOST_INPUTS = 4 };
 static const struct {
     const op_sample *list;
-    /* inputs are cast to the tape's type, since the builders expect it; others take learned values in F32 */
+    /* casts inputs to the tape's type, as these operations' builders expect; other builders take learned values in
+     * F32 */
     bool casts;
 } all_samples[] = {{generic_samples, true},
                    {shape_samples, true},
@@ -34,7 +35,7 @@ typedef struct {
     char refused[256]; /* the message if planning was refused, or "" */
 } sample_outcome;
 
-/* Returns the sum of x; of a CE's [R, 2] only the smoothed column. */
+/* Returns the sum of x; for a CE's result [R, 2] the sum of the smoothed column. */
 static inline double sample_number(ab_ctx *c, ab_t x, err *e)
 {
     double sum = 0;

@@ -35,7 +35,7 @@ static void check_bounds(int64_t said, int64_t expected)
     params_free(&s);
 }
 
-/* words: the expected message, or "" if it is accepted. */
+/* words: the expected message; "": the call must be accepted. */
 static void check_refusal(int64_t keys, double dropout, bool training, const char *words)
 {
     params s = {0};

@@ -72,7 +72,7 @@ static void check_case(const op_case *o)
     params_free(&none);
 }
 
-/* ---- gradients on bf16 rows, as in a product, are near those on fp32 rows ---- */
+/* ---- gradients on bf16 rows, as in a product, are near gradients on fp32 rows ---- */
 
 static void check_bf16(const op_case *o)
 {
@@ -83,7 +83,7 @@ static void check_bf16(const op_case *o)
 
 /* ---- samples: every operation has one beside its builder ---- */
 
-/* Operations tested elsewhere: those of decoding steps, of fused scores and of plugins, and the gradient of an
+/* Operations tested elsewhere: operations of decoding steps, of fused scores and of plugins, and the gradient of an
  * embedding that only devices have. */
 static const op has_own_test[] = {OP_ATTEND_PROGRAM,  OP_ATTEND_PROGRAM_BACK, OP_ATTEND_STEP, OP_ATTEND_PROGRAM_STEP,
                                   OP_KV_CACHE_APPEND, OP_CACHE_REORDER,       OP_STATE_WRITE, OP_CALL,
@@ -116,7 +116,8 @@ enum { MAPS = 3, MAP_HEADS = 2, MAP_D = 3, MAP_V = 5, MAP_KEYS = 4 };
 static const double map_factor[MAPS] = {1, -0.5, 2};
 static bool maps_as_one, maps_causal, maps_biased;
 
-/* in: q and k of all maps; v; a number per query and head for map 1; a number per key, added to scores. */
+/* in: q and k of all maps; v; a number for each query and head, for map 1; a number for each key, which is added to
+ * scores. */
 static ab_t sum_of_maps(ab_ctx *c, const ab_t *in)
 {
     const int64_t width = MAP_HEADS * MAP_D;
@@ -186,7 +187,7 @@ static void check_binary(void)
         }
 }
 
-/* Selection by a condition: exact, whatever the branch not taken contains. */
+/* Selection by a condition: the result and its gradient are exact for any numbers in the branch that is not taken. */
 static ab_t select_by(ab_ctx *c, const ab_t *in)
 {
     ab_t zero = t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){0});
@@ -327,7 +328,7 @@ static ab_t diamond(ab_ctx *c, const ab_t *in)
     return t_binary(c, OP_SUB, t_binary(c, OP_MUL, b, s),
                     t_reshape(c, t_reshape(c, a, (int64_t[4]){1, 1, 1, 12}), (int64_t[4]){1, 1, 3, 4}));
 }
-/* both terms of the sum get the same gradient node; one of them is added to */
+/* both terms of the sum get the same gradient node, and one term's gradient then gets a further addend */
 static ab_t shared_gradient(ab_ctx *c, const ab_t *in)
 {
     ab_t s = t_binary(c, OP_ADD, in[0], in[1]);

@@ -118,8 +118,8 @@ static bool may_share_first(op o)
     }
 }
 
-/* Does a kernel overwrite value u after it was written and before node j reads it? If u is of an earlier phase than j,
- * also: does one in the phases that run again? */
+/* Does a kernel overwrite value u after it was written and before node j reads it? If u is of an earlier phase than j:
+ * or does a kernel of the phases that run again overwrite u? */
 static void check_read(const ab_ctx *c, int32_t u, int32_t j)
 {
     span s = span_of(&c->v[u]);
@@ -191,7 +191,7 @@ static void put_inputs(ab_ctx *c)
     }
 }
 
-/* Returns all that a run leaves: kept values and the parameters' gradients. The caller frees it. */
+/* Returns the kept values and the parameters' gradients after a run; the caller frees the array. */
 static double *results(ab_ctx *c, size_t *n)
 {
     static const char *const names[] = {"kept", "loss", "d0", "d1", "d2", "d3", "d4"};

@@ -75,7 +75,7 @@ static void check_refusals(void)
         CHECK(has_prefix(c->error.text, "mine.c:12: "));
         for (size_t k = 0; k < LENGTH(refusals[i].says) && refusals[i].says[k]; k++)
             CHECK_HAS(c->error.text, refusals[i].says[k]);
-        /* later operations return a failed tensor, too, and the first error stays */
+        /* later operations on the tape also return a failed tensor, and the first error message stays */
         char first[2048];
         snprintf(first, sizeof first, "%s", c->error.text);
         c->line = 13;
@@ -134,7 +134,7 @@ static void check_first_values(void)
     /* initial values do not depend on the order in which parameters are made */
     CHECK(!memcmp(value(&s, "a"), value(&t, "a"), 24 * sizeof(double)));
     CHECK(!memcmp(value(&s, "b"), value(&t, "b"), 6 * sizeof(double)));
-    CHECK(memcmp(value(&s, "a"), value(&u, "a"), 24 * sizeof(double))); /* but on the seed */
+    CHECK(memcmp(value(&s, "a"), value(&u, "a"), 24 * sizeof(double))); /* initial values depend on the seed */
     CHECK(memcmp(value(&s, "b"), value(&u, "b"), 6 * sizeof(double)));
     double largest = 0;
     for (int i = 0; i < 24; i++) largest = fmax(largest, fabs(value(&s, "a")[i]));

@@ -169,8 +169,9 @@ static void test_ends(void)
     CHECK_INT(done->attempts, 1);
     CHECK_INT(run_of(&x, "diverges")->n_results, 1);
     CHECK(isnan(run_of(&x, "diverges")->results[0].value));
-    CHECK_INT(run_of(&x, "garbled")->results[0].stats.n, 0); /* fewer numbers than announced: none is stored */
-    CHECK_INT(run_of(&x, "cut")->n_results, 0);              /* a line without its newline is ignored */
+    /* the line has fewer numbers than it announces, so no number is stored */
+    CHECK_INT(run_of(&x, "garbled")->results[0].stats.n, 0);
+    CHECK_INT(run_of(&x, "cut")->n_results, 0); /* a line without its newline is ignored */
     CHECK_INT(large->results[0].stats.n, 40000);
     CHECK_NEAR(large->results[0].stats.value[79999], 1.25, 0);
     check_run(&x, "stops", "killed", 75, -1, "stopped by another process");
@@ -249,7 +250,7 @@ static void test_events(void)
     event_phase("alone");
     CHECK(events_broken());
     close(ends[1]);
-    /* after a lost line none is sent, though the pipe works again */
+    /* after one line is lost no further line is sent, though the pipe works again */
     int was = ends[1];
     CHECK_INT(pipe(ends), 0);
     CHECK_INT(dup2(ends[1], was), was);

@@ -55,7 +55,8 @@ static void check_stats(char **f, size_t n)
     }
 }
 
-/* Checks a record: corpus FIRST N N_REFS TOK LC SMOOTH SIGNATURE SCORE P1 P2 P3 P4 BP; = stands for the last six */
+/* Checks a record: corpus FIRST N N_REFS TOK LC SMOOTH SIGNATURE SCORE P1 P2 P3 P4 BP; a single `=` stands for the last
+ * six values of the record before */
 static void check_corpus(char **f, size_t n)
 {
     static double expected[6], stats[MAX_LINES][BLEU_STATS];

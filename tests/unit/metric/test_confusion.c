@@ -32,7 +32,7 @@ static const char *pairs_of(const confusion *c)
     return text;
 }
 
-/* Every bracket is counted once, and those counted as right are those that EVALB matches. */
+/* Every bracket is counted once, and the brackets counted as right are the ones that EVALB matches. */
 static void check_sums(const confusion *c, const char *const *gold, const char *const *test, size_t n)
 {
     evalb_result all;

@@ -1,4 +1,4 @@
-/* EVALB's own sample gives its printed output, and small pairs give the figures that EVALB gave them. */
+/* ablate's EVALB prints EVALB's own output for EVALB's sample; for small pairs it gives the figures that EVALB gave. */
 #include "test.h"
 #include "golden.h"
 #include "text/metric/evalb/evalb.h"

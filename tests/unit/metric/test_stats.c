@@ -6,7 +6,7 @@
 
 enum { MAX_WIDTH = BLEU_STATS };
 
-/* p over all 2^n ways to swap outputs; randomisation approximates it. */
+/* p over all 2^n ways to swap the outputs of n sentences; randomisation approximates this p. */
 static double exact_p(stats_score score, const double *a, const double *b, size_t n, size_t width)
 {
     double observed = 0;
@@ -31,7 +31,8 @@ static double allowed(double p) { return 5 * sqrt(p * (1 - p) / STATS_TRIALS) + 
 
 static void check_by_hand(void)
 {
-    /* Three sentences of ten words; b has 5, 3, 1 more right. Of 8 swaps only two, all and none, differ as much. */
+    /* Three sentences of ten words; b has 5, 3, 1 more right. Of the 8 ways to swap sentences only two give so large a
+     * difference: swapping all, and swapping none. */
     double a[] = {1, 10, 2, 10, 4, 10}, b[] = {6, 10, 5, 10, 5, 10};
     CHECK_NEAR(exact_p(stats_ratio, a, b, 3, 2), 0.25, 0);
     CHECK_NEAR(stats_paired_p(stats_ratio, NULL, a, b, 3, 2, STATS_TRIALS, STATS_SEED), 0.25, allowed(0.25));
@@ -44,7 +45,8 @@ static void check_by_hand(void)
     CHECK_NEAR(stats_paired_p(stats_ratio, NULL, a, b, 1, 2, STATS_TRIALS, STATS_SEED), 1, 0);
     CHECK_NEAR(stats_paired_p(stats_ratio, NULL, a, a, 3, 2, STATS_TRIALS, STATS_SEED), 1, 0);
     CHECK(isnan(stats_paired_p(stats_ratio, NULL, a, b, 0, 2, STATS_TRIALS, STATS_SEED)));
-    /* 30 sentences, all better: no random swap differs as much, so p is its minimum, 1 of 10,001 */
+    /* 30 sentences, and b is better in each: no random swap gives so large a difference, so p is its minimum, 1 of
+     * 10,001 */
     double low[60], high[60];
     for (int i = 0; i < 60; i++) low[i] = i % 2 ? 10 : 3, high[i] = i % 2 ? 10 : 4;
     CHECK_NEAR(stats_paired_p(stats_ratio, NULL, low, high, 30, 2, STATS_TRIALS, STATS_SEED), 1 / 10001., 1e-15);

@@ -1,5 +1,5 @@
-/* ab_window and ab_key_blocks: what they add to the scores of composed attention, and which bounds and blocks they
- * refuse. tests/unit/cpu/test_window.c tests the kernel. */
+/* ab_window and ab_key_blocks: the numbers that these functions add to the scores of composed attention, and the bounds
+ * and blocks that they refuse. tests/unit/cpu/test_window.c tests the kernel. */
 #include "tensor/cpu/cpu.h"
 #include "network/plugin/attention_context.h"
 #include "network/plugin/plugin.h"

@@ -47,7 +47,8 @@ static double separable_cost(const char *width, int64_t length)
     return costs_of("scaled_dot", "4", width, length, NULL).forward[COST_ATTENTION];
 }
 
-/* Section 3.2.2: all heads of width d_model / h together cost what one of width d_model costs, except for softmaxes. */
+/* Section 3.2.2: all heads of width d_model / h together cost as much as one head of width d_model, except for
+ * softmaxes. */
 static void check_heads(void)
 {
     double one = costs_of("scaled_dot", "1", NULL, LENGTH_OF_ONE, NULL).forward[COST_ATTENTION],
@@ -72,7 +73,7 @@ int main(void)
     double formula, rows = SENTENCES * LENGTH_OF_ONE;
     model_costs one = costs_of("scaled_dot", "4", NULL, LENGTH_OF_ONE, &formula),
                 two = costs_of("scaled_dot", "4", NULL, 2 * LENGTH_OF_ONE, NULL);
-    /* both stacks, both products of a feed-forward, forward pass */
+    /* in both stacks, the two products of a feed-forward in the forward pass */
     double products = 2 * rows * 2 * D * FF * 2 * LAYERS;
     CHECK_THAT(one.forward[COST_FEED_FORWARD] >= products && one.forward[COST_FEED_FORWARD] < 1.1 * products,
                "feed-forward, forward: found %.0f FLOPs, its products alone are %.0f", one.forward[COST_FEED_FORWARD],

@@ -76,8 +76,8 @@ static void check_tape(const char *attention, const char *position, op expected,
     arena_free(&a);
 }
 
-/* Number of tensors with an element per pair of tokens that training keeps for chosen blocks of keys: none if fused,
- * some if composed. */
+/* Number of tensors with an element per pair of tokens that training keeps for chosen blocks of keys: there are none if
+ * attention is fused, and some if it is composed. */
 static int64_t pairs_held(bool generic)
 {
     enum { T = 50 };

@@ -9,7 +9,7 @@ static const ab_host *h = &host_table;
 static params none;
 typedef struct {
     ab_ctx *c;
-    ab_t ids, square, stacked; /* ids [3], ids [3,3]; numbers [2,3,4] */
+    ab_t ids, square, stacked; /* ids [3], square: ids [3,3], stacked: numbers [2,3,4] */
 } desk;
 
 static desk open_desk(void)

@@ -181,7 +181,7 @@ static void check_by_seeds(void)
     CHECK(c.p < 0.01 && c.low > 0 && c.low < c.high && comparison_detectable(&c) > 0);
     CHECK_NEAR(c.beats.theta, 1, 0);
     CHECK_NEAR(c.p_permutation, 2. / 252, 1e-12);
-    rows[1].results[4].value = NAN; /* a diverged run: not in the mean, but it loses to every seed of base */
+    rows[1].results[4].value = NAN; /* a diverged run does not enter the mean, but loses to every seed of base */
     c = compare(2, 1, NULL);
     CHECK_INT(c.n, 4);
     CHECK(isnan(c.beats.theta)); /* only four seeds have results */
@@ -288,7 +288,8 @@ static void check_bases(void)
     }
 }
 
-/* Variances are shared among the rows of one base: the five rows here are enough, the two there are not. */
+/* Variances are shared among the rows of one base: the first base's five rows are enough, the second base's two are
+ * not. */
 static void check_shared_by_base(void)
 {
     static const size_t bases[MOST_ROWS] = {0, 0, 0, 0, 0, 0, 6, 6};
@@ -308,7 +309,7 @@ static void check_shared_by_base(void)
 static void check_searched(void)
 {
     static const double clear[] = {0, 9, 9, INFINITY};
-    double near[] = {0, 0, 9}; /* the second candidate is one standard deviation behind */
+    double near[] = {0, 0, 9}; /* the second candidate is one standard deviation worse than the best */
     make(0, 5, 2, 0.1, "PPL"), make(1, 5, 2, 0.1, "PPL");
     comparison fixed = compare(2, 1, NULL);
     CHECK_NEAR(fixed.choice, 0, 0);
@@ -323,7 +324,8 @@ static void check_searched(void)
     const read_result ppl[5] = {rows[1].results[0], rows[1].results[1], rows[1].results[2], rows[1].results[3],
                                 rows[1].results[4]};
     make(0, 5, 50, 1, "ACC"), make(1, 5, 50, 1, "ACC");
-    for (size_t s = 0; s < 5; s++) { /* equally many standard deviations behind, in another metric */
+    /* in another metric, the second candidate is equally many standard deviations worse */
+    for (size_t s = 0; s < 5; s++) {
         static read_result both[5][2];
         both[s][0] = rows[1].results[s], both[s][1] = ppl[s];
         rows[1].runs[s].results = both[s], rows[1].runs[s].n_results = 2;

@@ -135,7 +135,8 @@ static void test_pair(void)
         CHECK_INT(paths_of(out.s, "norm=none"), 4); /* three for the interval, one for a triangle */
         CHECK_INT(paths_of(out.s, "late"), 0);
         CHECK(strstr(out.s, "heads/heads=1") == NULL);
-        CHECK_INT(times_in(out.s, ">worse<"), 2); /* a legend below each side, for the marks that occur there */
+        /* each side has its own legend, with the marks that occur on this side */
+        CHECK_INT(times_in(out.s, ">worse<"), 2);
         CHECK_INT(times_in(out.s, ">better<"), 1);
         CHECK_INT(times_in(out.s, ">undecided<"), 1);
         CHECK_INT(times_in(out.s, ">equivalent<"), 0);

@@ -39,7 +39,7 @@ static gathered_row rows[6];
 static read_row of[6];
 static measure values[6];
 
-/* A grid of heads 1, 8 by position none, sinusoid, with base 8, sinusoid: the first n of six rows. */
+/* A grid of heads 1, 8 by position none, sinusoid; base has heads 8 and sinusoid. Returns the first n of six rows. */
 static gathered grid_of(size_t n)
 {
     static const char *const changes[] = {"",          "heads=1",          "position=none", "heads=1 position=none",

@@ -211,7 +211,7 @@ static void change(const char *sql)
     sqlite3_close(q);
 }
 
-/* Sets the status of runs of experiment "one": base's, or those of all other rows. */
+/* Sets the status of runs of experiment "one": of base's runs, or of all other rows' runs. */
 static void set_status(const char *status, bool of_base)
 {
     char *sql =
@@ -233,7 +233,7 @@ static void test_no_delta(void)
     CHECK(!strstr(t, "no p"));
     free(t);
     set_status("done", true);
-    set_status("running", false); /* done are only base, and the row that equals it; one row has failed */
+    set_status("running", false); /* only base and the row that equals base are done; one row has failed */
     t = print("one", TABLE_TEXT, false, "PPL");
     CHECK_LINE(t, "No Δ", "No Δ: only base's runs have PPL so far.");
     CHECK(!strstr(t, "no p"));
@@ -249,7 +249,7 @@ static void test_no_delta(void)
     change("DELETE FROM result; INSERT INTO result SELECT * FROM kept; DROP TABLE kept");
 }
 
-/* Cells contain their texts unchanged; LaTeX compiles whatever a heading contains. */
+/* Cells contain their texts unchanged, and LaTeX compiles with any heading. */
 static void test_grid(void)
 {
     char text[3000];
@@ -298,7 +298,7 @@ static void test_columns(void)
     grid_free(&t);
 }
 
-/* The best row is bold if its lead over each other row exceeds what seeds and sentences vary. */
+/* The best row is bold if its lead over each other row exceeds the variation over seeds and sentences. */
 static void test_bold(void)
 {
     char *t = print("clear", TABLE_MD, false, NULL);

@@ -121,7 +121,7 @@ static void check_not_worse(size_t tries, rng *r)
     rule.one_sided = false;
 }
 
-/* A row that was added after there were results does not count: Holm is over the others only. */
+/* A row that was added after there were results does not count: Holm's correction is over the other rows only. */
 static void check_exploratory(rng *r)
 {
     comparison out[4];
@@ -161,7 +161,8 @@ static void check_looks_with_base(rng *r)
     CHECK(fabs(without[1].p - with[1].p) > 1e-6);
 }
 
-/* Seeds that only base got after there were results change nothing; if other rows got seeds then, too, they count. */
+/* Seeds that only base got after there were results change nothing; if other rows got seeds at the same time, base's
+ * new seeds count. */
 static void check_late_base(rng *r)
 {
     comparison before[3], after[3];

@@ -1,5 +1,5 @@
-/* A record stores statistics as columns that its results share: equal ones are written once, and all come back bit for
- * bit. */
+/* A record stores statistics as columns that its results share: equal columns are written once, and reading gives back
+ * all columns bit for bit. */
 #include "base/varint.h"
 #include "fixture.h"
 #include "lab/results/columns.h"
@@ -69,7 +69,7 @@ static void test_shared(void)
     CHECK_INT(c.n, 4);
     for (size_t k = 0; k < 8; k++) CHECK_INT(again[k], number[k]);
     free(again);
-    /* bits of other numbers, alone: nats become a column, too, from which bits follow */
+    /* second: bits of other numbers, without nats: the nats that they follow from become a column, too */
     db_stats second[] = {of(v[4], other, bits, 100, 64)};
     columns_add(&c, second, 1, &again);
     CHECK_INT(c.n, 6);
@@ -80,7 +80,7 @@ static void test_shared(void)
     free(number);
 }
 
-/* Columns with unknown factors between them; one differs in a last bit and is stored by itself. */
+/* Columns that are multiples of one another by unknown factors; one differs in a last bit and is stored by itself. */
 static void test_units(void)
 {
     double x[N], v[4][2 * N];

@@ -225,7 +225,7 @@ static void test_trials(db *d, const db_options *o, const char *folder)
     free(copy);
 }
 
-/* Four processes open an old database at once: it is copied once, completely, and no other file remains. */
+/* Four processes open an old database at once: one complete copy is made, and no other file remains. */
 static void test_at_once(const char *path, const char *old)
 {
     char *copied = xprintf("%s.again", path), *pattern = xprintf("%s.again.version*", path), *one = NULL;

@@ -175,7 +175,7 @@ static void test_large_queue(db *d)
     if (!other) return;
     double few = steps_of_claims(d, other, "few", 20), many = steps_of_claims(d, other, "many", 600);
     CHECK_NEAR(many / few, 1, 0.1);
-    /* a run behind both hosts' cursors, queued again, is claimed */
+    /* a run that both hosts have already passed in their search is queued again: it must be claimed */
     db_claim c = {0};
     int64_t ids[2] = {0, 0};
     ids[0] = (int64_t)fixture_number(

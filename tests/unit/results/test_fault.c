@@ -1,11 +1,12 @@
 /* The Nth write, sync or truncation fails, for N = 1, 2, ... until none does. Data reported as written must be there
- * afterwards, a failed write leaves no half, and the file is intact. After SQLite's own fault loops. */
+ * afterwards, a failed write must leave no half of its data, and the file must be intact. After SQLite's own fault
+ * loops. */
 #include "fixture.h"
 #include <errno.h>
 
-static long calls, fail_at; /* number of operations so far; the one that fails, 0: none */
+static long calls, fail_at; /* number of operations so far; number of the operation that fails, 0: none fails */
 static bool readers_first;
-static bool stays_broken; /* every later one fails too, as on a full disk */
+static bool stays_broken; /* every later operation fails, too, as on a full disk */
 
 static int faulty(void)
 {
@@ -107,7 +108,7 @@ static void check_after(const told *t)
 {
     err e = {0};
     fail_at = 0;
-    if (readers_first) { /* a command that only reads must be able to open it, whatever the fault left behind */
+    if (readers_first) { /* after any fault, a command that only reads must be able to open the database */
         reader *r = reader_open(&options, &e);
         if (!has_prefix(e.text, "no database at ")) CHECK_TEXT(e.text, "");
         e.text[0] = 0;
@@ -130,8 +131,8 @@ static void check_after(const told *t)
     if (t->result) CHECK_NEAR(fixture_number(path, "SELECT value FROM result"), 4.5, 0);
 }
 
-/* Lets operations fail in turn: in the short suite every fifth, from number `from` on; in `--all` every second, from a
- * random start; before a release every one. */
+/* Lets operations fail in turn: in the short suite every fifth operation, from number `from` on; in `--all` every
+ * second operation, from a random start; before a release every operation. */
 static void loop(bool broken_disk, long from)
 {
     stays_broken = broken_disk;

@@ -164,7 +164,7 @@ static void test_export(void)
     CHECK_OK(export_to(d, "toy", json, 100, &e));
     CHECK_INT(export_to(d, "nothing", json2, 100, &e), -1);
     CHECK_HAS(e.text, "not in the database");
-    CHECK_OK(db_import(d, json, &n, &e)); /* adds to what is here; importing again adds nothing */
+    CHECK_OK(db_import(d, json, &n, &e)); /* adds to the runs in this database; importing again adds nothing */
     CHECK_INT(n, 3);
     CHECK_OK(db_import(d, json, &n, &e));
     CHECK_INT(n, 0);
@@ -379,7 +379,7 @@ static void test_read(void)
     CHECK_INT(n, 1);
     CHECK_INT(n ? curves[0].n : 0, 1000);
     CHECK_NEAR(n ? curves[0].points[999].value : 0, 0.01, 1e-12);
-    /* times are stored since 1970, whatever the file's times are relative to */
+    /* the database stores times as seconds since 1970, even if the file has times relative to its start */
     CHECK_NEAR(n ? curves[0].points[999].t : 0, (double)time(NULL), 60);
     CHECK_OK(reader_list(r, &a, &list, &n, &e));
     CHECK_INT(n, 2);

@@ -15,8 +15,8 @@ static void check_figures(void)
     static const double less[] = {1, 0.5, 0.25, 0.125};
     across_task b = {one, less, 1, 4, true};
     CHECK_NEAR(across_iqm(&b, 1, 0.05).value, 3, 1e-15);
-    /* both tasks weigh the same, whatever their number of runs: the middle half has half of the 2s (weight 1/2) and a
-     * quarter of the 4s */
+    /* both tasks have the same weight, whatever their number of runs: the middle half has half of the 2s (weight 1/2)
+     * and a quarter of the 4s */
     static const double twos[] = {2, 2}, fours[] = {4, 4, 4, 4};
     across_task both[] = {{one, twos, 1, 2, false}, {one, fours, 1, 4, false}};
     CHECK_NEAR(across_iqm(both, 2, 0.05).value, 3, 1e-15);

@@ -30,7 +30,8 @@ static const scene scenes[] = {{"alike", 0.4, 0.4, 0},
 
 static bool whole(void) { return test_long(); }
 
-/* Makes a row of n seeds with mean `mean`; shift [SENTENCES] or NULL: its design's effect on each sentence. */
+/* Makes a row of n seeds with mean `mean`; shift [SENTENCES]: the design's effect on each sentence, or NULL: no
+ * effect. */
 static arm simulate(rng *r, size_t n, double mean, double sd, const double *shift)
 {
     static double z[MOST_SEEDS * SENTENCES];

@@ -21,7 +21,7 @@ static void check_two(double behind, double sd)
 typedef struct {
     size_t candidates, seeds;
     double spread; /* spread of the candidates' true values, in standard deviations over seeds */
-    bool curve;    /* the true values lie on a parabola, else they are random */
+    bool curve;    /* true: the candidates' true values lie on a parabola; false: they are random */
 } scene;
 
 static void candidates_of(const scene *x, rng *r, double *truth)

@@ -335,7 +335,7 @@ static void check_edges(void)
     CHECK(isnan(d.mean) && isnan(c.s2) && isnan(predict_one(&c, 2).p));
     CHECK_NEAR(howe_p(2, 0, 4, 1, 0), 2 * normal_tail(2), 1e-15); /* only the sentences vary */
     CHECK_INT(seeds_needed(0.1, 0.5, 0.5, 0.064, 0.05, 0.8), 0);
-    /* lower is better: 5 loses, and so does a diverged run */
+    /* lower is better: both 5 and the diverged run lose */
     superiority s = superiority_of(broken_run, 2, one, 1, -1);
     CHECK_NEAR(s.theta, 0, 0);
     CHECK_NEAR(superiority_of(broken_run, 2, broken_run, 2, 1).theta, 0.5, 0);

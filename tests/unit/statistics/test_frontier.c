@@ -1,9 +1,9 @@
 /* Do more seeds of base give more power? A table has base and twenty rows, half of which differ by three root mean
- * squares of both standard deviations. Holm is over all rows, as in compare_rows. Spreads over seeds are equal,
- * log-normal, 20-fold, or one seed in five collapses by five. With five seeds per row and twenty of base, at least 97,
- * 86, 76 and 90 % of the differences are found. At most 5.5 % of tables without any difference show one, with 3 to 20
- * seeds per row and up to 50 of base. If base has as many seeds as a row, nothing changes. ABLATE_TEST_LONG simulates
- * more tables, ABLATE_TEST_WHOLE 20,000. */
+ * squares of both standard deviations. Holm is over all rows, as in compare_rows. Four kinds of spread over seeds:
+ * equal; log-normal; different by a factor of 20; one seed in five collapses by five. For these kinds, with five seeds
+ * per row and twenty of base, at least 97, 86, 76 and 90 % of the differences are found. At most 5.5 % of tables
+ * without any difference show one, with 3 to 20 seeds per row and up to 50 of base. If base has as many seeds as a row,
+ * nothing changes. ABLATE_TEST_LONG simulates more tables, ABLATE_TEST_WHOLE 20,000. */
 #include "test.h"
 #include "lab/statistics/design.h"
 #include "lab/statistics/variances.h"
@@ -29,7 +29,8 @@ static arm simulate(rng *r, int kind, size_t n, double mean, double sd)
     return arm_measure(x, NULL, n, 0);
 }
 
-/* Fills p after Holm; the first half of the rows differ by `effect` root mean squares of both spreads. */
+/* Fills p after Holm; the first half of the rows differ from base by `effect` times the root mean square of the row's
+ * and base's standard deviations. */
 static void simulate_table(rng *r, int kind, size_t n, size_t n_base, double effect, double *p)
 {
     arm row[ROWS];
@@ -70,7 +71,7 @@ static double family(int kind, size_t n, size_t n_base, size_t tables, rng *r)
     return 100 * any / (double)tables;
 }
 
-/* For each number of seeds, checks the share of tables that show a difference where there is none. */
+/* For each number of seeds, checks how many tables show a difference although there is none. */
 static void check_families(size_t tables, rng *r)
 {
     static const size_t cells[][2] = {{5, 10}, {3, 5},   {5, 50}, {5, 20}, {3, 20},

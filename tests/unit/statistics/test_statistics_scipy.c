@@ -12,7 +12,8 @@ enum { MOST_FIELDS = 8, MOST_VALUES = 64 };
 
 typedef struct {
     size_t n[MOST_FIELDS];
-    double v[MOST_FIELDS][MOST_VALUES]; /* a line's fields behind the name; each is a number or a list */
+    /* values of a line's fields; the field of the name is left out; each other field is a number or a list */
+    double v[MOST_FIELDS][MOST_VALUES];
 } fields;
 
 static fields read_line(char *line)
@@ -41,7 +42,8 @@ static difference compare(const fields *f)
     return design_compare(&a, &b, INFINITY);
 }
 
-/* Welch's df is capped at twice those of the smaller side: where the cap holds, scipy's p is smaller. */
+/* Welch's degrees of freedom are capped at twice those of the smaller side. Where this cap holds, scipy's p is
+ * smaller. */
 static void check_welch(const fields *f)
 {
     difference x = compare(f);

@@ -1,5 +1,5 @@
-/* Attention weights from pronouns to antecedents: which rows are a word's tokens, for every kind of vocabulary, and
- * sums of weights over them. */
+/* Attention weights from pronouns to antecedents: which rows have a word's tokens, for every kind of vocabulary, and
+ * sums of the weights of these rows. */
 #include "test.h"
 #include "lab/study/anaphora.h"
 

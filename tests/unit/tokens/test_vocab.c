@@ -164,7 +164,7 @@ static void test_bytes(void)
         CHECK(a.n == c.n && !memcmp(a.s, c.s, a.n));
         vocab_free(back);
 
-        /* Cut anywhere, or with any byte changed, it is refused with a message. */
+        /* A stored vocabulary that is cut anywhere, or has any byte changed, is refused with a message. */
         for (size_t n = 0; n < a.n; n += 1 + n / 3) {
             e.text[0] = 0;
             CHECK(!vocab_read(a.s, n, &e));
@@ -226,7 +226,7 @@ static void test_refusals(void)
         CHECK_TEXT(e.text, "");
         CHECK_INT(v ? vocab_size(v) : 0, most);
         vocab_free(v);
-        /* ... and so does the least possible one */
+        /* ... and the least possible size works, too */
         e.text[0] = 0;
         CHECK(!vocab_train(k, 10, false, corpus, N, &e));
         at = strstr(e.text, "set vocab_size = ");
@@ -264,7 +264,7 @@ static void test_wordpiece(void)
     size_t length = strlen(lines[0]);
     for (char *c = lines[0]; *c; c++)
         if (*c == ' ') *c = '\n', pieces++;
-    lines[0][length] = '\n'; /* over the end of the line */
+    lines[0][length] = '\n'; /* replaces the NUL at the end */
     sha256_of(lines[0], length + 1, sum);
     str_addf(&bytes, "ablate-vocab 1 wordpiece %lld mixed %zu %s\n", (long long)pieces + VOCAB_SPECIALS, length + 1,
              sum);

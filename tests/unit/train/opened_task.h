@@ -37,7 +37,7 @@ static inline void close_opened(opened *o)
     arena_free(&o->memory);
 }
 
-/* Reads the numbers of a line; words that are none, such as AB_NO_LABEL, "+" and "=", give -1. */
+/* Reads the numbers of a line; words that are not numbers, such as AB_NO_LABEL, "+" and "=", give -1. */
 static inline int64_t numbers(const char *line, int32_t *out)
 {
     int64_t n = 0;

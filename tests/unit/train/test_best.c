@@ -14,8 +14,8 @@ static const char *const small[][2] = {{"task", "sequence"},    {"layers", "1"},
                                        {"save_every", "200"},   {"precision", "fp32"},    {"label_smoothing", "0"}};
 
 typedef struct {
-    int64_t until, seen; /* stops at this step; 0: never */
-    int64_t step, n;     /* step of the lowest dev perplexity; number of evaluations */
+    int64_t until, seen; /* until: the run stops at this step; 0: it does not stop early */
+    int64_t step, n;     /* step: step of the lowest dev perplexity; n: number of evaluations */
     double least, last;
 } curve;
 
@@ -81,7 +81,8 @@ static void check_weights(const world *w, model *m, const train_result *r, const
     CHECK_TEXT(e.text, "");
 }
 
-/* By default the best step's weights, even if a run was stopped after it; with `last` those of the last step. */
+/* By default a run has the weights of the best step, even if it was stopped later. With `last` it has the weights of
+ * the last step. */
 static void test_selection(world *w)
 {
     model best, last, second;
@@ -128,9 +129,9 @@ static void spend_time(const char *state)
     str_free(&text);
 }
 
-/* A run is killed after a new best that its saved state does not know; when it resumes, its time is up before it
- * reaches that step again. Then its weights are the best that the state knows. Chosen dev data make the later step the
- * best. */
+/* A run is killed after a new best that its saved state does not know; when the run resumes, max_time is over before it
+ * reaches that step again. The run then has the weights of the best step that the saved state knows. The dev data are
+ * chosen so that the later step is the best. */
 static void test_killed(world *w)
 {
     model m;
@@ -202,7 +203,7 @@ static void test_no_choice(world *w)
     empty_folder(w);
 }
 
-/* Averaging three checkpoints ends at the best step; if that is the last step, it averages the last three. */
+/* Averages three checkpoints up to the best step; if the last step is the best, the last three checkpoints. */
 static void test_average(world *w)
 {
     model m, last;

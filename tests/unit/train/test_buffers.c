@@ -65,7 +65,8 @@ static void empty_folder(const world *w)
     free(command);
 }
 
-/* Trains in one piece, and stopped at step 7 and resumed; then starts from that model, and opens its file. */
+/* Trains in one piece, and again stopped at step 7 and resumed. Then starts a run from that model, and opens the
+ * model's file. */
 static void test_run(world *w, const char *optimizer)
 {
     model whole, first, second, opened;
@@ -195,7 +196,8 @@ static void test_parts(world *w)
     step(s, (const batch *[]){&x}, 1, 2);
     once = *squares;
     memcpy(value, before, m.params.total * sizeof *before), m.params.version++;
-    /* three equal parts, each from the value before the step: their mean is one's */
+    /* three equal parts, each computed from the buffers before the step: the mean over them equals the result of one
+     * part */
     step(s, (const batch *[]){&x, &x, &x}, 3, 2);
     CHECK_NEAR(*count, 2, 0);
     CHECK_NEAR(*squares, once, 1e-7);
@@ -281,9 +283,11 @@ int main(void)
     test_apart(&w);
     test_parts(&w);
     test_run(&w, "adam");
-    test_run(&w, "schedule_free"); /* exchanges its values for evaluation with the parameters, not with the buffers */
+    /* schedule_free exchanges parameters, but not buffers, with their values for evaluation */
+    test_run(&w, "schedule_free");
     test_run(&w, "muon");
-    put(&w, "lr", "0.05"), put(&w, "gradient_accumulation", "2"); /* its sums are over the gradient of both batches */
+    /* prodigy's sums are over the gradient of both batches */
+    put(&w, "lr", "0.05"), put(&w, "gradient_accumulation", "2");
     test_run(&w, "prodigy");
     put(&w, "gradient_accumulation", "1"), put(&w, "soap.frequency", "3");
     test_run(&w, "soap");

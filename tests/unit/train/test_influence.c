@@ -44,7 +44,7 @@ static void forget(looked *l)
 static double mean(int64_t i, int64_t j) { return j <= i ? 1 / (double)(i + 1) : 0; }
 static double shift(int64_t i, int64_t j) { return j == i - 1; }
 static double triangle(int64_t i, int64_t j) { return j <= i ? (double)(j + 1) * 2 / (double)((i + 1) * (i + 2)) : 0; }
-/* |0.5|, |-0.3|, |0.2| for those of the three positions that exist, as shares of their sum. */
+/* Shares |0.5|, |-0.3|, |0.2| of the three positions, divided by the sum over those positions that exist. */
 static double convolution(int64_t i, int64_t j)
 {
     static const double kernel[] = {0.5, 0.3, 0.2};
@@ -81,7 +81,8 @@ static void check_known(world *w, const char *kind, size_t heads, double (*expec
     forget(&l);
 }
 
-/* With equal learned values, influences of a model without ab_softmax equal the weights of a model with it. */
+/* If their learned values are equal, influences of a model without ab_softmax equal the attention weights of a model
+ * with ab_softmax. */
 static void check_softmax(world *w)
 {
     looked hidden, plain;

@@ -218,7 +218,7 @@ static void check_cases(const char *file, int expected)
     int cases = 0;
     for (size_t i = 0; i < g.n; i++) {
         if (!g.line[i].n || !same(g.line[i].word[0], "case")) continue;
-        /* for muon: 1e-7 is added to a norm there, and bounds it here */
+        /* our muon adds 1e-7 to a norm; PyTorch's raises the norm to at least 1e-7 */
         bool muon = same(g.line[i].word[1], "muon");
         check_case(&g, i, F64, muon ? 1e-7 : 1e-13);
         check_case(&g, i, F32, 1e-5);

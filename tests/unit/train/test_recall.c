@@ -1,4 +1,5 @@
-/* The generators of the task recall: the lines of each one are read back and must be what its name promises. */
+/* The generators of the task recall: the lines of each generator are read back and must be of the kind that its name
+ * promises. */
 #include "opened_task.h"
 
 enum { MOST = 256, EXAMPLES = 300 };
@@ -95,7 +96,7 @@ static void noisy(int64_t n, const int32_t *in, const int32_t *label) /* keys 0 
     }
 }
 
-/* The sequence ends in a key and its value, which is labelled; both must occur earlier, too. */
+/* The sequence ends in a key and a value, and the value is labelled; the same key and value must also occur earlier. */
 static void fuzzy(int64_t n, const int32_t *in, const int32_t *label) /* keys 0 .. 6, values 7 .. 14, padding 15 */
 {
     int64_t first = n - 1, key, length, v;

@@ -89,7 +89,8 @@ static void test_resume(world *w, int64_t cut)
     empty_folder(w);
 }
 
-/* Evaluation, checkpoints and the final model use the optimizer's mean; training continues with its own values. */
+/* Evaluation, checkpoints and the final model use the optimizer's mean; training continues with the parameters' own
+ * values. */
 static void test_evaluated(world *w)
 {
     enum { MEAN = 1 };
@@ -259,7 +260,7 @@ static void test_early_stopping(world *w)
     put(w, "patience", "0");
 }
 
-/* max_time ends a run after the update in which it is used up, with a dev perplexity and a model; resuming trains no
+/* A run ends after the update in which max_time is over, with a dev perplexity and a model; resuming trains no
  * further. */
 static void test_max_time(world *w)
 {
@@ -323,8 +324,8 @@ static void test_divergence(world *w)
     put(w, "schedule", "noam");
 }
 
-/* Token accuracy: a token that is not the likeliest has a probability of at most 1/2, so its loss is at least ln 2; one
- * that is has at least 1 / V. */
+/* Token accuracy: a token that is not the likeliest has a probability of at most 1/2, so its loss is at least ln 2; the
+ * likeliest token has a probability of at least 1 / V. */
 static void check_hits(model *m, const pairs *p, double ppl)
 {
     err e = {0};
@@ -446,7 +447,7 @@ int main(void)
     test_accumulation(&w);
     test_average(&w);
     test_checkpoints(&w);
-    put(&w, "char_ngrams", "16"); /* a model that also needs the vocabulary's text */
+    put(&w, "char_ngrams", "16"); /* a model with char_ngrams also needs the vocabulary's text */
     test_checkpoints(&w);
     put(&w, "char_ngrams", "0");
     test_other_settings(&w);

@@ -1,5 +1,5 @@
-/* watch_layers: its numbers equal those expected after one step of gradient descent, and it changes no bit of
- * training. */
+/* watch_layers: the numbers that it logs equal expected ones after one step of gradient descent, and training does not
+ * change by a bit. */
 #include "tensor/cpu/cpu.h"
 #include "test.h"
 #include "network/train/train.h"
@@ -54,7 +54,7 @@ static void train(world *w, model *m, all_told *a)
     CHECK_TEXT(e.text, "");
 }
 
-/* Trained with and without it: equal values, and equal points of all other curves. */
+/* Trains with and without watch_layers: values are equal, and so are the points of all other curves. */
 static void test_bits(world *w)
 {
     model with, without;
