@@ -11,7 +11,7 @@ typedef struct {
     void *cache, *y;                          /* [rows, cap, heads (d_k + d_v)], [rows, heads d_v] */
     const int32_t *ancestor;                  /* [rows, cap]: the row whose cache holds position j of this row's past */
     double scale;
-    const score_args *score; /* NULL: none */
+    const score_args *score; /* NULL: no score program */
 } step_args;
 
 static inline int64_t step_time(const step_args *a, int64_t r) { return a->time[a->each ? r : 0]; }

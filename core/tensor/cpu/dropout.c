@@ -18,7 +18,7 @@ dropout dropout_of(const call *k, double p, int64_t place)
     return d;
 }
 
-enum { COUNTERS = 8, DECISIONS = 8 * COUNTERS }; /* processed at a time */
+enum { COUNTERS = 8, DECISIONS = 8 * COUNTERS }; /* how many are processed at a time */
 
 /* decide returns the decisions of eight counters: byte i has the eight decisions of counter i.
  *

@@ -87,7 +87,7 @@ typedef struct {  /* a thread's working memory */
     float *sums;  /* [MC][NC]: sums for bf16 rows, or for floats that only a reader gets; NULL: sums go to y */
 } rooms;
 
-/* Do rows this many floats apart map to one set of the first-level cache, which has fewer lines than a strip rows? */
+/* Do rows this many floats apart share a set of the first-level cache, which has fewer lines than a strip has rows? */
 static bool rows_collide(int64_t row) { return row * (int64_t)sizeof(float) % 4096 == 0; }
 /* Copies colliding rows of x, kc words each, to `room`, KC apart; returns other rows in place. */
 static const float *set_apart(const float *x, int64_t rows, int64_t kc, float *room, int64_t *row)
@@ -146,7 +146,7 @@ typedef struct {
     int64_t a_row, p, kc;
     const float *panels, *then; /* packed columns of w from j0 on; packed columns that are read next, or NULL */
     float *c;
-    int64_t c_row, strips; /* strips differ by at most one row; the last one is not shorter than the others */
+    int64_t c_row, strips; /* strips: their number; the last is a longest one, others may have a row less */
 } piece;
 typedef struct {
     int64_t from, to; /* rows of the block */

@@ -230,7 +230,7 @@ INLINE reals_f64 madd_f64(reals_f64 a, reals_f64 b, reals_f64 c) { return a * b 
 
 /* ---- selection ---- */
 
-/* Lane i is i. */
+/* Lane i has the number i. */
 #if WIDTH == 64
 INLINE masks_f32 numbered_f32(void) { return (masks_f32){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; }
 INLINE masks_f64 numbered_f64(void) { return (masks_f64){0, 1, 2, 3, 4, 5, 6, 7}; }

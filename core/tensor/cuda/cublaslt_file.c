@@ -31,7 +31,7 @@ static size_t table_size, table_used, lines_read;
 static const char *file_name(void)
 {
     const char *name = getenv("ABLATE_CUBLASLT_CHOICES");
-    return name ? name : ""; /* none */
+    return name ? name : ""; /* "": no file is named */
 }
 bool lt_keeps_choices(void) { return *file_name(); }
 

@@ -94,8 +94,7 @@ void lt_close(void)
     handle = NULL;
 }
 
-static int32_t
-alignment_of(const void *p) /* 16 bytes are as good as more, and addresses differ from run to run beyond */
+static int32_t alignment_of(const void *p) /* at most 16 bytes: more does not help, and differs from run to run */
 {
     uintptr_t at = (uintptr_t)p;
     return at % 16 == 0 ? 3 : at % 8 == 0 ? 2 : at % 4 == 0 ? 1 : 0;

@@ -116,7 +116,7 @@ template <int V> DEVICE void add_to_table(const runs &r, int32_t id, int64_t col
 }
 template <class T, int V> __global__ void embedding_back(runs r)
 {
-    __shared__ int32_t order[CHUNK], key[CHUNK + 2]; /* key: with a neighbour at each end */
+    __shared__ int32_t order[CHUNK], key[CHUNK + 2]; /* key: also has the keys before and behind the chunk */
     int64_t width = (int64_t)blockDim.x * V, tiles = (r.d + width - 1) / width, chunk = blockIdx.x / tiles;
     int64_t first = chunk * CHUNK, column = blockIdx.x % tiles * width + (int64_t)threadIdx.x * V;
     int n = r.T - first < CHUNK ? (int)(r.T - first) : (int)CHUNK;

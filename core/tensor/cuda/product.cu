@@ -12,8 +12,8 @@ enum { TILE = 64 };
 struct operand {
     const void *at;
     int64_t row, lines,
-        step;    /* row, step: elements to the next stored row, next matrix; lines: length of the axis that is not k */
-    bool along;  /* neighbours along k are adjacent */
+        step;    /* row, step: elements to the next stored row and matrix; lines: length of the axis that is not k */
+    bool along;  /* numbers at k and k + 1 are adjacent in memory */
     bool vector; /* 16 bytes at a time are possible */
 };
 struct own_call {

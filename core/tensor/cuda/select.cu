@@ -170,7 +170,7 @@ static int run(const choosing *c, const void *logits, const int32_t never[2], gp
                continuation *out)
 {
     int block = c->v > 8 * FEW_THREADS * N ? THREADS : FEW_THREADS;
-    int64_t rows = c->sentences * c->beam, most = out ? GPU_TICKETS * c->beam : rows; /* a sentence has a ticket */
+    int64_t rows = c->sentences * c->beam, most = out ? GPU_TICKETS * c->beam : rows; /* a ticket per sentence */
     for (int64_t first = 0; first < rows; first += most) {
         dim3 grid((unsigned)(rows - first < most ? rows - first : most));
         if (LAUNCH((select_best<T, N>), grid, dim3((unsigned)block), 0, first, (const T *)logits, *c, (int)never[0],

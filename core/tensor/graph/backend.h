@@ -76,7 +76,7 @@ typedef struct {
     void *self;
     const int32_t *stops;
     int n_stops;
-    const column_reader *reader; /* NULL: none */
+    const column_reader *reader; /* may be NULL */
 } run_options;
 /* A tape over one tile of long vectors (an optimizer's update), run for every tile of the vectors. */
 typedef struct {

@@ -31,7 +31,7 @@ typedef struct {
     extent slot[MOST_SLOTS]; /* count 0: the parameter has no such slot */
     double scale;            /* > 0: uniform in [-scale, scale]; < 0: normal, sd -scale; 0: `fill` */
     double fill;             /* value if scale is 0 (1 for layer-norm gains) */
-    bool buffer;             /* has no gradient: its part of the gradients has the next value */
+    bool buffer;             /* has no gradient: its part of `grad` has the buffer's next value */
     bool sets;               /* a buffer that a step of training sets */
 } param;
 typedef struct params {

@@ -56,7 +56,7 @@ dnn_tensor dnn_number(dnn_graph *g, float value); /* [1,1,1,1] */
 dnn_tensor dnn_inner(dnn_graph *g, cudnnDataType_t type, dnn_shape s, dnn_tensor offsets);
 
 /* y: the output tensor, or 0 for an inner tensor. Returns the result's number. */
-/* fp32; b 0: unary */
+/* computes in fp32; b: the second operand, or 0 if the operation has one operand */
 dnn_tensor dnn_map(dnn_graph *g, cudnnPointwiseMode_t mode, dnn_tensor x, dnn_tensor b, dnn_tensor y);
 /* int32, the shape of x */
 dnn_tensor dnn_index(dnn_graph *g, dnn_tensor x, int64_t axis);

@@ -79,7 +79,7 @@ static bool can_take(const gpu_attention *a, const attend_extent *x)
 
 typedef struct { /* zeroed before it is filled in: compared as bytes */
     int64_t sentences, heads, queries, keys, d_k, d_v;
-    int64_t stride[BACKWARD]; /* 0: absent */
+    int64_t stride[BACKWARD]; /* 0: the tensor is absent */
     float scale;
     int32_t causal;
 } shape_key;
