@@ -21,7 +21,7 @@ static void find_places(places *p)
     p->data_dir = p->data_default ? arena_printf(&paths, "%s/data", p->root) : data;
     p->db = (db_options){.path = arena_printf(&paths, "%s/results.db", p->root),
                          .recorded = arena_printf(&paths, "%s/experiments/recorded", p->root)};
-    /* relative to the program: in a checkout; in the one that a build folder links to; in an installation */
+    /* relative to the program: in a checkout; in the checkout that a build folder links to; in an installation */
     static const char *const recorded[] = {"../experiments/recorded", "source/experiments/recorded",
                                            "../share/ablate/experiments/recorded"};
     char *found = is_folder(p->db.recorded) ? NULL : file_of_program(recorded, LENGTH(recorded));

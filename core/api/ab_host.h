@@ -3,7 +3,7 @@
 #ifndef AB_HOST_H
 #define AB_HOST_H
 
-typedef enum { /* ab_map: one input, elementwise */
+typedef enum { /* the functions that ab_map applies to each element */
                AB_EXP = 1,
                AB_LOG,
                AB_TANH,
@@ -18,9 +18,9 @@ typedef enum { /* ab_map: one input, elementwise */
                AB_ELU1,
                AB_RECIP,
                AB_SILU,
-               AB_ERF, /* AB_ERF and AB_FLOOR: since 2.7 */
+               AB_ERF, /* AB_ERF and AB_FLOOR exist since ABI 2.7 */
                AB_FLOOR
-} ab_fn; /* AB_ELU1: elu(x) + 1; AB_RECIP: 1/x; AB_SILU: x sigmoid(x); AB_SIGN (-1, 0, 1) and AB_FLOOR: no gradient */
+} ab_fn; /* AB_ELU1: elu(x) + 1; AB_RECIP: 1/x; AB_SILU: x sigmoid(x); AB_SIGN and AB_FLOOR have no gradient */
 
 /* In decoding AB_KEY and AB_VALUE give all steps so far, *_STEP the current one only. */
 typedef enum { AB_QUERY, AB_KEY, AB_VALUE, AB_KEY_STEP, AB_VALUE_STEP } ab_projection;
@@ -36,8 +36,8 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
 
 /* clang-format off */
 /* One row per function, which plugins call by a macro below: X(result, name, parameters, arguments, tag, since). The
- * tag says which hooks may call it (ab_plugin.h), `since` the minor version of the ABI that added it. O: results other
- * than ab_t and void. S: functions for tasks. Append only: add rows at the end and raise AB_ABI_MINOR. */
+ * tag says which hooks may call the function (ab_plugin.h), `since` is the minor version of the ABI that added it. O:
+ * the result is neither ab_t nor void. S: functions for tasks. Add rows only at the end, and raise AB_ABI_MINOR. */
 #define AB_HOST(X, O, S)                                                                                               \
     O(ab_ctx *, at, (ab_ctx *c, const char *file, int line))                                                           \
     O(int64_t, dim, (ab_ctx *c, ab_t x, int axis)) /* axis -1 is the last */                                           \
@@ -49,8 +49,8 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     X(ab_t, sub, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0)                                                       \
     X(ab_t, mul, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0)                                                       \
     X(ab_t, div, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0)                                                       \
-    X(ab_t, minimum, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* the smaller; ties give the gradient to a */    \
-    X(ab_t, maximum, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* the larger; ties give the gradient to a */     \
+    X(ab_t, minimum, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* the smaller; if equal, a gets the gradient */  \
+    X(ab_t, maximum, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* the larger; if equal, a gets the gradient */   \
     /* a where condition (0 or 1) is 1, else b; the value not chosen has no influence, even if it is not finite */     \
     X(ab_t, where, (ab_ctx *c, ab_t condition, ab_t a, ab_t b), (c, condition, a, b), ANY, 0)                          \
     X(ab_t, less_than, (ab_ctx *c, ab_t a, ab_t b), (c, a, b), ANY, 0) /* a < b as 0 or 1; no gradient */              \
@@ -65,14 +65,14 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     X(ab_t, sum, (ab_ctx *c, ab_t a, int axis), (c, a, axis), ANY, 0) /* the axis remains, with length 1 */            \
     X(ab_t, cumsum, (ab_ctx *c, ab_t a), (c, a), ANY, 0) /* running sums along axis -2 */                              \
     X(ab_t, softmax, (ab_ctx *c, ab_t s), (c, s), ANY, 0) /* over the last axis; -inf has weight 0 */                  \
-    /* the last two axes; the others broadcast */                                                                      \
+    /* multiplies matrices in the last two axes (ta, tb: transposes a, b); the other axes broadcast */                 \
     X(ab_t, matmul, (ab_ctx *c, ab_t a, ab_t b, int ta, int tb), (c, a, b, ta, tb), ANY, 0)                            \
     /* shapes */                                                                                                       \
     X(ab_t, reshape, (ab_ctx *c, ab_t a, int rank, const int64_t *dims), (c, a, rank, dims), ANY, 0)                   \
     X(ab_t, transpose, (ab_ctx *c, ab_t a, int axis1, int axis2), (c, a, axis1, axis2), ANY, 0)                        \
     X(ab_t, slice, (ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n), (c, a, axis, from, n), ANY, 0)              \
     X(ab_t, concat, (ab_ctx *c, ab_t a, ab_t b, int axis), (c, a, b, axis), ANY, 0)                                    \
-    X(ab_t, detach, (ab_ctx *c, ab_t a), (c, a), ANY, 0) /* equal values, no gradient */                               \
+    X(ab_t, detach, (ab_ctx *c, ab_t a), (c, a), ANY, 0) /* the values of a, without gradient */                       \
     /* a constant */                                                                                                   \
     X(ab_t, full, (ab_ctx *c, int rank, const int64_t *dims, double value), (c, rank, dims, value), ANY, 0)            \
     /* (x1,x2) -> (-x2,x1), halves of the last axis */                                                                 \
@@ -99,13 +99,13 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
      * scale 0: zeros; scale < 0: normal with standard deviation -scale */                                             \
     X(ab_t, weight, (ab_ctx *c, const char *name, int rank, const int64_t *dims, double scale),                        \
       (c, name, rank, dims, scale), MODEL, 0)                                                                          \
-    /* initially `value` everywhere */                                                                                 \
+    /* like ab_weight, but every element is initially `value` */                                                       \
     X(ab_t, weight_full, (ab_ctx *c, const char *name, int rank, const int64_t *dims, double value),                   \
       (c, name, rank, dims, value), MODEL, 0)                                                                          \
     /* a learned product [..,n] -> [..,width], initially Glorot uniform */                                             \
     X(ab_t, linear, (ab_ctx *c, ab_t x, const char *name, int64_t width, int bias),                                    \
       (c, x, name, width, bias), MODEL, 0)                                                                             \
-    /* max(0, linear) in one operation */                                                                              \
+    /* max(0, ab_linear(...)) in one operation */                                                                      \
     X(ab_t, linear_relu, (ab_ctx *c, ab_t x, const char *name, int64_t width, int bias),                               \
       (c, x, name, width, bias), MODEL, 0)                                                                             \
     /* rows: (x - mean) / sqrt(variance + eps) gain + bias over the last axis; gain and bias [d]. add_layer_norm does  \
@@ -119,13 +119,13 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     /* attention to the encoder's output; needs info.cross; learned values below "cross" */                            \
     X(ab_t, cross_attention, (ab_ctx *c, ab_t x), (c, x), BLOCK, 0)                                                    \
     X(ab_t, feed_forward, (ab_ctx *c, ab_t x, const char *name), (c, x, name), BLOCK, 0) /* needs info.feed_forward */ \
-    X(ab_t, normalize, (ab_ctx *c, ab_t x, const char *name), (c, x, name), LAYER, 0) /* by the run's norm */          \
+    X(ab_t, normalize, (ab_ctx *c, ab_t x, const char *name), (c, x, name), LAYER, 0) /* by the run's norm plugin */   \
     /* norm(x + dropout(s)), one operation if the norm has `add` */                                                    \
     X(ab_t, add_normalize, (ab_ctx *c, ab_t x, ab_t s, const char *name), (c, x, s, name), LAYER, 0)                   \
     X(ab_t, add_dropout, (ab_ctx *c, ab_t x, ab_t s), (c, x, s), LAYER, 0) /* x + dropout(s) */                        \
     X(ab_t, call, (ab_ctx *c, const ab_op *op, const ab_t *in, const void *attr, size_t attr_size),                    \
       (c, op, in, attr, attr_size), ANY, 0)                                                                            \
-    /* gives `to`, the parameter p or a slot, this value after the update */                                           \
+    /* sets the value that `to` (the parameter p or a slot) has after the update */                                    \
     X(void, assign, (ab_ctx *c, ab_t to, ab_t value), (c, to, value), UPDATE, 0)                                       \
     /* the attention context: with these functions one forward serves training and decoding */                         \
     /* linear, split heads, rotate queries and keys; in decoding keys and values are cached */                         \
@@ -149,9 +149,9 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     X(ab_t, heads, (ab_ctx *c, ab_t rows, int64_t heads), (c, rows, heads), ATTENTION, 0)                              \
     /* queries or keys after the position's hook rotate (self-attention) */                                            \
     X(ab_t, rotate, (ab_ctx *c, ab_t x), (c, x), ATTENTION, 0)                                                         \
-    /* x (keys, values or similar) [B,n,T,d], with equal n and d in every step. In decoding x is this step's           \
-     * [B,n,1,d], and the result [B,n,Tk,d], as long as ab_kpos, has all steps so far, then zeros, which ab_mask       \
-     * hides. The order of calls identifies a cache */                                                                 \
+    /* remembers x [B,n,T,d] (keys, values or similar); n and d are equal in every step. In decoding x is this step's  \
+     * [B,n,1,d]; the result [B,n,Tk,d], as long as ab_kpos, has all steps so far, then zeros, which ab_mask hides.    \
+     * Calls find their caches by their order, which must be the same in every step */                                 \
     X(ab_t, remember, (ab_ctx *c, ab_t x), (c, x), ATTENTION, 0)                                                       \
     /* [B,n,Tq,d] -> rows [rows, n d] of the query side */                                                             \
     X(ab_t, merge, (ab_ctx *c, ab_t y), (c, y), ATTENTION, 0)                                                          \
@@ -173,7 +173,7 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     S(void, free_lines, (char **lines))                                                                                \
     S(int, f1, (const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err))      \
     /* layers along each sentence: rows [rows,n] made from x or mem -> rows of the same side; one operation if the     \
-     * device has it. In cross-attention only rows made from mem, as in ab_scan */                                     \
+     * device has a kernel. In cross-attention only rows made from mem, as in ab_scan */                               \
     /* rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' = (1 - z) m + \
      * z h, where a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U [d,3d] is named `u`,     \
      * initially uniform in [-1/sqrt(d), 1/sqrt(d)] */                                                                 \
@@ -225,15 +225,15 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     /* x, marked: in a bf16 run ab_linear of the result computes in fp32 and returns fp32 */                           \
     X(ab_t, fp32, (ab_ctx *c, ab_t x), (c, x), ANY, 3)                                                                 \
     /* shifts rows [rows,n] by `by` tokens along each sentence (by < 0: towards its start, not in a decoder); rows     \
-     * without a token there are 0; decoding keeps the rows it needs */                                                \
+     * into which nothing moves are 0; decoding keeps the rows it needs */                                             \
     X(ab_t, shift, (ab_ctx *c, ab_t rows, int64_t by), (c, rows, by), SENTENCE, 4)                                     \
     /* a convolution of each column by itself: rows [rows,n] -> [rows,n]. The filter `name` [before + 1 + behind, n]   \
      * is learned, oldest position first */                                                                            \
     X(ab_t, depthwise_conv, (ab_ctx *c, ab_t rows, const char *name, int64_t before, int64_t behind),                  \
       (c, rows, name, before, behind), SENTENCE, 4)                                                                    \
     /* the rows that another attention, `name`, listed in `calls`, computes from x and mem: this plugin's own x and    \
-     * mem, or rows computed from them (in self-attention pass one ab_t twice). Its learned values lie below its name, \
-     * those of a second call below NAME.2 */                                                                          \
+     * mem, or rows computed from them (in self-attention pass one ab_t twice). The learned values of the called       \
+     * attention lie below its name, in a second call below NAME.2 */                                                  \
     X(ab_t, call_attention, (ab_ctx *c, const char *name, ab_t x, ab_t mem), (c, name, x, mem), FORWARD, 4)            \
     /* x [rows,d_model] times the softmax's table: [rows,vocabulary] */                                                \
     X(ab_t, logits, (ab_ctx *c, ab_t x), (c, x), HEAD, 5)                                                              \
@@ -265,23 +265,23 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
      * that depends on earlier ones gets a direction that completes the basis; a = 0 gives the identity. No gradient;  \
      * on CPUs only */                                                                                                 \
     X(ab_t, qr, (ab_ctx *c, ab_t a), (c, a), UPDATE, 6)                                                                \
-    /* sum over all parameters of number i that `measure` returned: one element. In update only */                     \
+    /* number i that `measure` returned, summed over all parameters: one element. In update only */                    \
     X(ab_t, measured, (ab_ctx *c, int64_t i), (c, i), UPDATE, 6)                                                       \
     /* weights over the last axis; ab_weighted_sum fuses them like ab_softmax's. softmax_sink adds the logit `sink`,   \
-     * whose key has no value, to the softmax's sum: sink has the shape of s with 1 as its last axis, or 1 along       \
-     * others too. entmax: alpha 1.5, or 2 (sparsemax); -inf has weight 0 */                                           \
+     * whose key has no value, to the softmax's sum: sink has the shape of s, but its last axis is 1, and others may   \
+     * be 1. entmax: alpha 1.5, or 2 (sparsemax); -inf has weight 0 */                                                 \
     X(ab_t, softmax_sink, (ab_ctx *c, ab_t s, ab_t sink), (c, s, sink), ANY, 6)                                        \
     X(ab_t, entmax, (ab_ctx *c, ab_t s, double alpha), (c, s, alpha), ANY, 6)                                          \
     /* in the steps that `ablate replay` shows, prints x: name, shape, mean, root mean square, range and first         \
-     * numbers; in training its gradient's, too. In other steps it does nothing and costs nothing. Not in decoding */  \
+     * numbers; in training also of its gradient. In other steps it does nothing and costs nothing. Not in decoding */ \
     X(void, print, (ab_ctx *c, const char *name, ab_t x), (c, name, x), MODEL, 6)                                      \
     /* a / sqrt(sum of squares over the last axis + eps): rows of length 1, one operation on CPUs */                   \
     X(ab_t, unit_length, (ab_ctx *c, ab_t a, double eps), (c, a, eps), ANY, 6)                                         \
     /* a convolution of each column by itself with a filter as long as the sentence: rows [rows,n] -> the same shape,  \
      * in O(T log^2 T) on CPUs; a GPU has no kernel and says so. Row i of past [L,n] weighs the position i before, row \
-     * i of future [L,n] the position i + 1 after; future id 0: none, as in every decoder. Filters shorter than the    \
-     * sentence continue with 0. Decoding keeps all positions and needs as many rows of past as ab_kpos. Without a     \
-     * future no position affects an earlier one, not even by rounding */                                              \
+     * i of future [L,n] the position i + 1 after; future id 0: no future, as in every decoder. Filters shorter than   \
+     * the sentence continue with 0. Decoding keeps all positions; past then needs a row for each element of ab_kpos.  \
+     * Without a future no position affects an earlier one, not even by rounding */                                    \
     X(ab_t, long_conv, (ab_ctx *c, ab_t rows, ab_t past, ab_t future), (c, rows, past, future), ATTENTION, 6)          \
     /* the logits [rows,vocabulary] of the run's teacher (INI key teacher) for these rows, fp32, in evaluation; no     \
      * gradient. An error if the run has no teacher */                                                                 \
@@ -302,8 +302,8 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     /* (1 + L)^-1 b, where L is the part of l [..,n,n] below the diagonal and b is [..,n,m]; earlier axes of length 1  \
      * are repeated */                                                                                                 \
     X(ab_t, solve_lower, (ab_ctx *c, ab_t l, ab_t b), (c, l, b), ANY, 7)                                               \
-    /* a layer with the plugins and settings of the decoder's first, applied to rows [rows,d_model], in training; its  \
-     * learned values lie below `name` */                                                                              \
+    /* a layer with the plugins and settings of the decoder's first layer, applied to rows [rows,d_model], in training;\
+     * its learned values lie below `name` */                                                                          \
     X(ab_t, layer, (ab_ctx *c, ab_t x, const char *name), (c, x, name), LOSSES, 7)
 /* clang-format on */
 #define AB_MEMBER_(result, name, parameters, ...) result(*name) parameters;

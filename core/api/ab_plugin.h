@@ -34,9 +34,9 @@ typedef struct ab_host ab_host;
 
 /* ---- kinds of plugins: loading, folders, INI keys, reference, `ablate check` and the build are derived from this
  * list */
-/* Columns: AB_NAME; name of the folder and INI key, and in KIND/NAME (the interface is ab_NAME_plugin); number; the
+/* Columns: AB_NAME; name (of the folder, the INI key, KIND in KIND/NAME, and in ab_name_plugin); number; the
  * plugin used where an INI names none; the minor version of the ABI that added the kind; description. */
-#define AB_MODEL_KINDS(X) /* one plugin for a model (layers may have another position, feed-forward and norm) */       \
+#define AB_MODEL_KINDS(X) /* one plugin of each kind per model (layers may have another position, norm ...) */         \
     X(POSITION, position, 2, "sinusoid", 0,                                                                            \
       "positional encoding by embeddings, rotations, score biases (section 3.5)")                                      \
     X(FEED_FORWARD, feed_forward, 3, "relu", 0,                                                                        \
@@ -115,10 +115,10 @@ typedef struct { /* the place of this call in the model */
     uint32_t training; /* 1: dropout is on */
     /* dropout rate here: attention_dropout in an attention, activation_dropout in a feed-forward, else 0 */
     double dropout;
-    /* for blocks: 1 if the layer reads an encoder's output; 1 if it has a feed-forward */
+    /* for blocks: cross is 1 if the layer reads an encoder's output, feed_forward is 1 if the layer has one */
     uint32_t cross, feed_forward;
-    /* 2.6, for heads, else 0. tied: 1 if ab_token_vectors is an embedding's table (share_embeddings), so that using it
-     * adds no parameters. vocabulary: number of tokens */
+    /* Since 2.6, for heads, else 0. tied: 1 if ab_token_vectors is an embedding's table (share_embeddings), so that
+     * using it adds no parameters. vocabulary: number of tokens */
     uint32_t tied;
     int64_t vocabulary;
 } ab_info;
@@ -167,7 +167,7 @@ typedef struct { /* acts on each row separately */
 typedef struct {
     /* one layer, built with the functions tagged BLOCK */
     ab_t (*forward)(ab_ctx *c, const void *cfg, ab_t x);
-    ab_t (*finish)(ab_ctx *c, const void *cfg, ab_t x); /* after the last layer of a stack; NULL: nothing */
+    ab_t (*finish)(ab_ctx *c, const void *cfg, ab_t x); /* called after the last layer of a stack; or NULL */
 } ab_block_plugin;
 
 /* ---- heads: from the decoder's last rows to the logits and the loss (2.5) ---------------------------------------- */
@@ -181,7 +181,7 @@ typedef struct {
     void (*losses)(ab_ctx *c, const void *cfg, ab_t x, ab_t logits, ab_t target);
     /* 2.6 Blockwise decoding (Stern et al. 2018). ahead: how many tokens after the next one this head can propose.
      * propose: logits [rows,vocabulary] of the token `by` tokens after the next, by = 1 .. ahead; uses learned values
-     * of `losses`. NULL: none */
+     * of `losses`. NULL: no blockwise decoding */
     int64_t (*ahead)(const void *cfg);
     ab_t (*propose)(ab_ctx *c, const void *cfg, ab_t x, int64_t by);
 } ab_head_plugin;
@@ -193,15 +193,15 @@ typedef enum {                /* the purpose of a parameter */
                AB_BIAS,       /* a vector [1,1,1,n] other than a norm's gain */
                AB_GAIN,       /* a norm's gain or bias, or another vector with a non-zero initial value */
                AB_EMBEDDING,  /* a table of tokens [vocabulary, d_model]: embeddings, softmax */
-               AB_TABLE       /* values of a position plugin */
+               AB_TABLE       /* learned values of a position plugin */
 } ab_parameter_kind;
 typedef struct {      /* one parameter, as an update sees it */
     const char *name; /* "dec.0.self.qkv.w" */
     ab_parameter_kind kind;
     int64_t dim[4];
-    /* matrices side by side in this parameter (queries, keys, values): their number, 1: no others; outputs of each */
+    /* number of matrices side by side in this parameter (queries, keys, values; else 1), and the outputs of each */
     int64_t n_parts, part[3];
-    int64_t heads; /* 2.7: heads side by side in the outputs of each of these matrices; 1: none */
+    int64_t heads; /* since 2.7: number of heads side by side in the outputs of each such matrix, or 1 */
 } ab_parameter;
 
 /* Set: update is called once, on the flat vector of all parameters, and run in tiles; it sees no shapes. Not set:
@@ -211,7 +211,7 @@ enum { AB_ELEMENTWISE = 1 };
 enum { AB_MEASURED = 8 }; /* most numbers that measure may return */
 typedef struct {
     uint32_t flags;
-    uint32_t n_slots;         /* state vectors per parameter, initially 0; at most 8, before 2.6 4 */
+    uint32_t n_slots;         /* state vectors per parameter, which begin as 0: at most 8, before ABI 2.6 at most 4 */
     const char *const *slots; /* their names in checkpoints, all different ("m", "v") */
     /* p, g, slot[i]: parameter, gradient, state, all of one shape; lr, step (1, 2, ...): one element each.
      * Return new values with ab_assign(c, p, value) and ab_assign(c, slot[i], value). */
@@ -220,16 +220,16 @@ typedef struct {
      * of 0 means that the parameter has no such slot; slot[i] is then the tensor 0. NULL, and always with
      * AB_ELEMENTWISE: slots have their parameter's shape. */
     void (*slot_shape)(const void *cfg, const ab_parameter *of, uint32_t i, int64_t dim[4]);
-    /* 2.4: 1 + the slot that holds the values for evaluation, decoding and checkpoints; training goes on from the
+    /* 2.4: 1 + index of the slot that holds the values for evaluation, decoding and checkpoints; training uses the
      * parameters. 0: the parameters are evaluated themselves. Not together with slot_shape */
     uint32_t evaluated;
     /* 2.6: `refresh` runs before `update` in steps 1, 1 + n, 1 + 2 n, ..., n = period(cfg) >= 1, and costs nothing in
-     * others. It gets and assigns as update does; measure and update see its results. Both or NULL */
+     * others. It gets and assigns what update does; measure and update see its results. Set both or neither */
     int64_t (*period)(const void *cfg);
     void (*refresh)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
     /* 2.6: returns numbers [1,n], n <= AB_MEASURED, the same n for every parameter. In every step, before the first
      * update, the host sums them over all parameters; update reads the sums by ab_measured. measure is called for each
-     * parameter with its shape, with AB_ELEMENTWISE too, and assigns nothing. NULL: none */
+     * parameter with its shape, with AB_ELEMENTWISE too, and assigns nothing. NULL: nothing is measured */
     ab_t (*measure)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
 } ab_optimizer_plugin;
 
@@ -278,7 +278,7 @@ typedef struct {
     /* The definition, and the tests' reference. With a kernel it also runs outside a model: it may use only its inputs
      * and attr (no ab_info, no learned values, no attention context). */
     ab_t (*reference)(ab_ctx *c, const ab_t *in, const void *attr);
-    /* Writes the gradients of the inputs to din[] (leave id 0 for none). NULL: the gradient of the reference. */
+    /* Writes the gradients of the inputs to din[] (id 0: no gradient). NULL: the gradient of the reference is used. */
     void (*grad)(ab_ctx *c, const ab_t *in, ab_t y, ab_t dy, ab_t *din, const void *attr);
     int (*cpu)(const ab_run *r); /* 0, or -1 for an unsupported type; then, or if NULL, the reference runs */
     int (*cuda)(const ab_run *r);

@@ -31,11 +31,11 @@ typedef enum {
 } ab_sum;
 typedef struct {                   /* one metric of a scored set */
     char name[24], signature[160]; /* "BLEU", "nrefs:1|case:mixed|..." */
-    char unit[16];                 /* unit of value: "%", "bits/byte"; "": none */
+    char unit[16];                 /* unit of value: "%", "bits/byte"; "": no unit */
     ab_better better;              /* whether larger or smaller values are better */
     double value;
     ab_sum sum;
-    int64_t n_stats;     /* doubles per sentence (2, 10 or 3); 0: none */
+    int64_t n_stats;     /* statistics per sentence (2, 10 or 3); 0: no statistics */
     const double *stats; /* [n_sentences][n_stats]; borrowed until the next score or close */
 } ab_metric;
 typedef struct {          /* the host's data for opening a task */
@@ -73,7 +73,7 @@ typedef struct {    /* the vocabularies and batches that an opened task requests
 } ab_vocabs;
 typedef struct {           /* a model's prediction of one example, given the true previous tokens */
     double log_likelihood; /* natural logarithm, summed over the example's target tokens (labels) */
-    /* target tokens, including the end if there is one; target tokens that the model finds likeliest */
+    /* tokens: target tokens, with the end if there is one; right: those that the model finds likeliest */
     int64_t tokens, right;
 } ab_likelihood;
 enum { AB_ID_PAD, AB_ID_UNKNOWN, AB_ID_START, AB_ID_END, AB_ID_FIRST }; /* the ids before the first real token */
@@ -94,11 +94,11 @@ typedef struct {
     /* Each of the following may be NULL. */
     /* Vocabularies that depend on the settings: changes *v, which initially holds flags, src_vocab and tgt_vocab. */
     void (*vocabs)(void *self, ab_vocabs *v);
-    /* Constraints on decoding: the next five, all or none. `vocabulary` passes the target side's tokens (a blank in a
-     * subword is U+2581) before any `start`. It returns 1: constrain every output; 0: only those that `accepts`
-     * rejects; or -1 and err. A state is immutable: `advance` makes a new one and leaves the old one unchanged; every
-     * state is passed to `release` once. `allowed` may be called by several threads at a time, on different states; the
-     * others by one thread. */
+    /* Constraints on decoding: the next five functions, all or none. `vocabulary` passes the target side's tokens (a
+     * blank in a subword is U+2581) before any `start`. It returns 1: constrain every output; 0: only those that
+     * `accepts` rejects; or -1 and err. A state is immutable: `advance` makes a new one and leaves the old one
+     * unchanged; every state is passed to `release` once. `allowed` may be called by several threads at a time, on
+     * different states; the others by one thread. */
     int (*vocabulary)(void *self, const char *const *tokens, int64_t n, char *err, size_t n_err);
     /* src: the source line; ids [n]: its tokens, without the end; most: maximum tokens of an output, without the
      * end. */
@@ -112,7 +112,7 @@ typedef struct {
      * well-formed. */
     int (*accepts)(void *self, const char *src, const char *output);
     /* Using a trained model (`ablate parse`). Texts are borrowed until the next call of the same function.
-     * encode_input: the source line for a typed line. format_output: the text to print for its output. */
+     * encode_input returns the source line for a typed line, format_output the text to print for the model's output. */
     const char *(*encode_input)(void *self, const char *typed);
     const char *(*format_output)(void *self, const char *typed, const char *output);
     /* The line of example i in the format of the field's scorers (a tree in brackets): for the decoded line
@@ -139,7 +139,7 @@ typedef struct {
 typedef struct {
     /* bracketing F1 as EVALB computes it with COLLINS.prm (PTB brackets, one tree per line) */
     double f1, strict_f1;    /* strict: gold brackets of errors and skips count as missed */
-    int64_t errors, skipped; /* sentences without a tree or with wrong words; without words that count */
+    int64_t errors, skipped; /* errors: no tree, or wrong words; skipped: no words that EVALB counts */
     /* The arrays are owned by the host until the next call. */
     const double *stats;  /* [n][3] for AB_SUM_F1: matched, gold, found; 0 for errors and skips */
     const double *strict; /* [n][3] as above, but gold is always counted */

@@ -90,20 +90,20 @@ size_t byte_order_mark(const char *text, size_t n); /* bytes of the UTF-8 mark a
 /* Parse a number that makes up the whole string; else return false and leave *out unchanged. */
 bool parse_int(const char *s, int64_t *out); /* also 1e6, 4k and 2M when exact */
 bool parse_real(const char *s, double *out); /* finite only */
-/* Returns the number in an environment variable, `usual` if it has none. main.c rejects wrong values at the start. */
+/* Returns the number that an environment variable holds, or `usual` if unset. main.c rejects wrong values at once. */
 double environment_real(const char *variable, double usual);
 /* Writes the shortest text that reads back as x ("0.1", "100000", "5e-09"); `out` holds 32. */
 const char *format_real(double x, char out[32]);
-/* Finds the candidate that `given` means: equal but for upper and lower case, else the field's synonym (field_words.c),
+/* Finds the candidate that `given` means: equal but for upper and lower case, else a synonym from field_words.c,
  * else the nearest by edit distance; NULL if all are further than 1 + length / 3. */
 const char *nearest(const char *given, const char *const *candidates, size_t n);
-void remove_tree(const char *folder);    /* and all in it; follows no link */
+void remove_tree(const char *folder);    /* removes the folder with its contents; follows no link */
 void free_texts(char **texts, size_t n); /* frees each text and the list */
 /* Returns the end of the path after its last /. */
 const char *path_end(const char *path);
 /* Returns the folder of the path, "." if it names none; the caller frees. */
 char *path_folder(const char *path);
-/* Returns "; did you mean NAME?" of the nearest, NAME within `quote`, until this thread's next call; "": none. */
+/* Returns "; did you mean NAME?" with NAME in `quote`s, or "" if none is near; valid until this thread's next call. */
 const char *suggestion(const char *given, const char *const *candidates, size_t n, const char *quote);
 
 /* Returns the bytes of the well-formed UTF-8 character at s (RFC 3629: no overlong forms, surrogates, or past
@@ -112,8 +112,8 @@ size_t utf8_length(const char *s);
 /* Returns how many bytes at s (0 to 3) form a character that a terminal or browser obeys instead of showing: a control
  * character, U+0080 to U+009F included, or a mark that reverses the direction of text. */
 size_t control_at(const char *s);
-/* Appends s with each of these bytes as \xNN, so that others' text is shown and not obeyed. lines: keeps newlines and
- * tabs. */
+/* Appends s with each byte of such characters as \xNN, so that others' text is shown and not obeyed. lines: keeps
+ * newlines and tabs. */
 void str_add_shown(str *b, const char *s, bool lines);
 bool is_printable(const char *s, bool lines); /* true if str_add_shown would copy s unchanged */
 
@@ -131,7 +131,7 @@ void json_key_bool(str *b, const char *key, bool value);
 
 /* ---- files ---- */
 
-int file_read(const char *path, str *out, err *e); /* whole file, or 256 MB of a pipe; out is cleared first */
+int file_read(const char *path, str *out, err *e); /* a whole file, or a pipe of at most 256 MB; clears out first */
 /* Reads a regular file of at most `most` bytes; refuses anything else at once, where file_read would wait for a pipe's
  * writer. */
 int file_read_regular(const char *path, size_t most, str *out, err *e);
@@ -154,9 +154,9 @@ char *file_of_program(const char *const *paths, size_t n);
 /* Lets threads that wait for others sleep soon instead of spinning, which slows everything on a busy machine up to
  * twenty times. The thread library reads the setting when it is loaded, so the program starts itself again. */
 void program_wait_asleep(char **argv);
-/* Lines of a text file, without line ends (LF or CRLF). lines[i] points into *text. The caller frees both. */
+/* Lines of a text file, without LF or CRLF. lines[i] points into *text. The caller frees *lines and *text. */
 int file_lines(const char *path, str *text, char ***lines, size_t *n, err *e);
-/* file_lines for a text in memory; name: for errors */
+/* like file_lines, for a text in memory, which errors call `name` */
 int text_lines(str *text, const char *name, char ***lines, size_t *n, err *e);
 
 /* ---- hashes ---- */

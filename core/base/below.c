@@ -15,7 +15,7 @@ bool path_is_below(const char *folder, const char *path)
     char *top = realpath(folder, NULL), *part = xstrdup(path), *real = NULL, *slash;
     struct stat info;
     while (!(real = realpath(part, NULL)) && lstat(part, &info) && (slash = strrchr(part, '/')) && slash > part)
-        *slash = 0; /* the part that exists */
+        *slash = 0; /* shortened until the part exists */
     size_t n = top ? strlen(top) : 0;
     bool below = !top ? !file_exists(path) : real && has_prefix(real, top);
     if (below && top && n > 1) below = real[n] == '/' || (!real[n] && !same(part, path));

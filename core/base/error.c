@@ -35,7 +35,7 @@ int fail(err *e, const char *fmt, ...)
 int fail_in(err *e, const char *fmt, ...)
 {
     if (!e) return -1;
-    err whole; /* apart from e: the arguments may point into its text */
+    err whole; /* not e itself: the arguments may point into e->text */
     va_list args;
     va_start(args, fmt);
     vsnprintf(whole.text, sizeof whole.text, fmt, args);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Names here, and their words in the paper (Vaswani et al. 2017, Table 3), other papers and programs. */
+/* This program's names, and their synonyms in the paper (Vaswani et al. 2017, Table 3), other papers and programs. */
 static const struct {
     const char *name, *words;
 } field_words[] = {
@@ -83,7 +83,7 @@ static size_t distance(const char *a, const char *b, size_t *rows)
     return last[m];
 }
 
-/* Finds a candidate that equals the word but for upper and lower case, or of which the word is a synonym. */
+/* Finds a candidate that equals the word but for upper and lower case, or that has the word as a synonym. */
 static const char *known(const char *given, const char *const *candidates, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -131,7 +131,7 @@ static int sync_folder_of(const char *path, err *e)
 /* Creates a file beside `path`; *name: its name (the caller frees), or NULL. */
 static int open_temporary(const char *path, char **name, err *e)
 {
-    for (int tries = 0; tries < 1000; tries++) { /* another thread or a killed process may have made some */
+    for (int tries = 0; tries < 1000; tries++) { /* another thread or a killed process may have taken names */
         *name = xprintf("%s.%ld-%d.tmp", path, (long)getpid(), tries);
         int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) return fd;

@@ -10,7 +10,7 @@ enum { GZIP_WINDOW = 15 + 16, PART = 1 << 16 }; /* 16 selects gzip's header and 
 
 typedef struct {
     const char *path;
-    str *text; /* receives the output; NULL: the file `to` does */
+    str *text; /* receives the output; if NULL, the file `to` receives it */
     int to;
     size_t most, n;
 } target;
@@ -34,7 +34,7 @@ static int unpack(int fd, target *t, err *e)
     ssize_t got = 1;
     int state = inflateInit2(&z, GZIP_WINDOW), rc = 0;
     while (!rc && (state == Z_OK || state == Z_STREAM_END)) {
-        if (!z.avail_in && (z.avail_out || state == Z_STREAM_END)) { /* first take the rest of a full output */
+        if (!z.avail_in && (z.avail_out || state == Z_STREAM_END)) { /* if the output was full, zlib may hold more */
             if ((got = file_read_some(fd, in, PART)) <= 0) break;
             z.next_in = in, z.avail_in = (uInt)got;
         }

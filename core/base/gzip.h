@@ -3,8 +3,8 @@
 #define ABLATE_GZIP_H
 #include "base/base.h"
 
-/* Reads a regular file and unpacks it if it is gzip; a name that ends in .gz must be. Refuses content of more than
- * `most` bytes, or of more than both 64 MB and a hundred times the file's size. */
+/* Reads a regular file and unpacks it if it is gzip; a file named X.gz must be gzip. Refuses content of more than
+ * `most` bytes, and content over 64 MB that is over a hundred times the file's size. */
 int gzip_read(const char *path, size_t most, str *out, err *e);
 /* Appends a gzip file's content to the open file `to`, part by part. */
 int gzip_unpack(const char *path, int to, err *e);

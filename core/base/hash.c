@@ -100,7 +100,7 @@ int sha256_file(const char *path, char out[65], err *e)
     sha256 s;
     sha256_init(&s);
     ssize_t got = 1;
-    for (size_t left = size; left && got; left -= (size_t)got) { /* a file of /proc would wait for more */
+    for (size_t left = size; left && got; left -= (size_t)got) { /* past `size` a file of /proc might wait */
         got = file_read_some(fd, chunk, left < CHUNK ? left : CHUNK);
         if (got < 0) break;
         sha256_add(&s, chunk, (size_t)got);

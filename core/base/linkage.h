@@ -1,4 +1,4 @@
-/* linkage.h - C linkage of the declarations between C_BEGIN and C_END where C++ includes them. */
+/* linkage.h - gives the declarations between C_BEGIN and C_END C linkage when C++ includes them. */
 #ifndef ABLATE_LINKAGE_H
 #define ABLATE_LINKAGE_H
 #ifdef __cplusplus

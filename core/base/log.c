@@ -14,7 +14,7 @@ double ticks(void) { return seconds(CLOCK_MONOTONIC); }
 double processor_ticks(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }
 
 static struct {
-    FILE *file; /* NULL: stderr, which is no constant */
+    FILE *file; /* NULL: stderr, which is no constant expression */
     enum log_level least;
 } log_place = {.least = LOG_INFO};
 

@@ -45,7 +45,7 @@ char *xstrndup(const char *s, size_t n)
     return copy;
 }
 
-/* Returns the printed text, in the arena, or from xmalloc without one. */
+/* Returns the printed text, in the arena, or from xmalloc if a is NULL. */
 static char *print_into(arena *a, const char *fmt, va_list args)
 {
     va_list again;
@@ -78,7 +78,7 @@ void *grow(void *p, size_t *cap, size_t n, size_t size)
     return p;
 }
 
-/* ---- arenas: a list of blocks, whose head has room ---- */
+/* ---- arenas: a list of blocks; small pieces come from its head ---- */
 
 struct arena_block {
     arena_block *next;

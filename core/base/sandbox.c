@@ -232,7 +232,7 @@ static void shut_processes(filter *f, int flags)
     only(f, __NR_setpriority, 1, 0);
     refuse_where(f, __NR_fcntl, argument(1, false), UINT32_MAX, F_SETOWN, true);
     refuse_where(f, __NR_fcntl, argument(1, false), UINT32_MAX, F_SETOWN_EX, true);
-    refuse_where(f, __NR_socketpair, argument(1, false), 0xf, SOCK_DGRAM, true); /* these can send to a named address */
+    refuse_where(f, __NR_socketpair, argument(1, false), 0xf, SOCK_DGRAM, true); /* its sockets can send to any name */
     only_null(f, __NR_sendto, 4);
     refuse(f, CLONE3, NONE); /* libraries then use clone, whose flags the filter sees */
     refuse(f, OPENAT2, NONE);

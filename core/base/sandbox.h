@@ -14,7 +14,7 @@ enum {
     SANDBOX_ALONE = 2 /* forbids new processes and changed limits */
 };
 
-/* Can this kernel confine a process? NULL, or why not. */
+/* Returns NULL if this kernel can confine a process, else the reason why it cannot. */
 const char *sandbox_missing(void);
 /* Confines this process; call before it starts threads. 0, or -1 and e. */
 int sandbox_enter(const char *const *writable, size_t n, int flags, err *e);

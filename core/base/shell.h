@@ -4,9 +4,9 @@
 #include "base/base.h"
 #include <sys/types.h>
 
-/* Starts `command` by /bin/sh with n bytes on its standard input; it inherits no other file. out: receives its standard
- * output; NULL: it shares this process's. wait: returns when it has ended (always with out). Returns its wait status, 0
- * without wait; -1 and errno if it could not be started. */
+/* Starts `command` by /bin/sh with the n bytes `in` as standard input; it inherits no file beyond 0, 1 and 2. out:
+ * receives its standard output; NULL: the output goes where this process's goes. wait: returns when the command has
+ * ended (always with out). Returns the wait status (0 without wait), or -1 and errno if nothing could be started. */
 int shell_run(const char *command, const char *in, size_t n, str *out, bool wait);
 /* Waits for a child's end, also when signals interrupt. Returns its wait status; -1 and errno: pid is no child. */
 int process_wait(pid_t pid);

@@ -4,9 +4,9 @@
 #include "base/base.h"
 
 enum { VARINT_MOST = 10 };                                 /* bytes */
-unsigned char *varint_write(unsigned char *p, uint64_t v); /* returns the address after it */
+unsigned char *varint_write(unsigned char *p, uint64_t v); /* returns the address after the number */
 void varint_add(str *out, uint64_t v);
-/* Reads one from p, before end; returns the address after it. NULL: it is cut short. */
+/* Reads a number from p, before end; returns the address after the number, or NULL if the number is cut short. */
 const unsigned char *varint_read(const unsigned char *p, const unsigned char *end, uint64_t *out);
 /* Signed numbers as unsigned ones: 0, -1, 1, -2, ... */
 static inline uint64_t zigzag(int64_t v) { return (uint64_t)v << 1 ^ (uint64_t)(v < 0 ? -1 : 0); }

@@ -75,7 +75,7 @@ static inline float vlogf(float x)
     p = p * m * z + e * -2.12194440e-4f - 0.5f * z;
     float y = m + p + e * 0.693359375f;
     y = x == 0.0f ? -__builtin_inff() : y;
-    y = x < __builtin_inff() ? y : x; /* infinity and NaN */
+    y = x < __builtin_inff() ? y : x; /* infinity and NaN stay as they are */
     return x < 0.0f ? __builtin_nanf("") : y;
 }
 

@@ -27,8 +27,8 @@ typedef struct {
     size_t n; /* measured lengths */
 } layer;
 
-/* Measures an attention plugin at n_lengths lengths, or as many as o->memory allows. row: settings, perhaps the
- * plugin's; NULL: none. 0, or -1 and a message. */
+/* Measures an attention plugin at n_lengths lengths, fewer if o->memory is too small. row: a row's settings,
+ * which may include the plugin's; or NULL. 0, or -1 and a message. */
 int layer_measure(layer *l, const char *name, const settings *row, const int64_t *n, size_t n_lengths,
                   const layers_options *o, err *e);
 typedef enum { LAYER_MS, LAYER_FLOPS, LAYER_BYTES, LAYER_CHAIN, LAYER_NUMBERS } layer_number;
@@ -36,9 +36,9 @@ double layer_number_at(const layer_point *p, layer_number k);
 /* Fits the slope of log(number) over log n by least squares, over the longer half of the lengths (at least three); NaN
  * for one length. */
 double layer_exponent(const layer *l, layer_number k);
-/* Finds the length at which `l` takes as long as `other`, interpolated where the faster one changes; 0: none. */
+/* Finds the length at which `l` takes as long as `other`, interpolated where the faster one changes; 0 if never. */
 double layer_crossover(const layer *l, const layer *other);
-const layer *layers_recurrent(const layer *l, size_t n); /* finds the first layer of plugin recurrent; NULL: none */
+const layer *layers_recurrent(const layer *l, size_t n); /* finds the first layer of plugin recurrent, or NULL */
 
 /* Measures the layer of each row of the experiment o->into, and adds the figures to the row's done runs. *out: one per
  * row, in the arena. */

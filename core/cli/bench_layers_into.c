@@ -24,7 +24,7 @@ static int measure_row(layer *l, const read_row *row, const int64_t *n, size_t n
     const char *name = settings_get(&set, "attention_encoder"), *all = settings_get(&set, "attention"),
                *layers = settings_get(&set, "layers_encoder");
     int64_t stack = 1;
-    /* the last layer of the stack: the widest if dilation grows */
+    /* measures the last layer of the stack, the widest if dilation grows */
     if (layers && parse_int(layers, &stack) && stack > 1) l->layer = stack - 1;
     l->label = row->name;
     return layer_measure(l, name && !same(name, "same") ? name : all, &set, n, n_lengths, o, e);

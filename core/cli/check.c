@@ -13,7 +13,7 @@ typedef struct {
     text_list set;
 } check_options;
 
-/* Prints how much each number changed, over the width, and the slope of its logarithm: 0 is flat. */
+/* Prints how much each number changed at each width, and the slope of log(change) over log(width): 0 is flat. */
 static int print_coordinates(const char *title, const settings *set, err *e)
 {
     coordinate found[MOST_COORDINATES];

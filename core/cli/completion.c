@@ -127,7 +127,7 @@ static void offer_values(const place *at, const char *key)
     offer_list(at, found->choices);
 }
 
-/* Offers the database's experiments, and with `runs` their rows; in bash none with = or blanks, where bash splits. */
+/* Offers the database's experiments, and with `runs` their rows; in bash no names that bash splits (= or blanks). */
 static void offer_experiments(const place *at, bool runs)
 {
     arena a = {0};

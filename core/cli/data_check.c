@@ -147,7 +147,7 @@ static void print_bins(grid *t, const char *side, const data_report *r, bool sou
 
 #define AT(field) offsetof(split_report, field)
 static const struct {
-    const char *what, *alone; /* label for pairs; label for examples without a source, NULL: no row */
+    const char *what, *alone; /* labels: for pairs; for examples without a source (NULL: no row) */
     size_t field;
     bool fault;
 } rows[] = {{"pairs", "examples", AT(pairs), false},
@@ -175,7 +175,7 @@ static void hear(void *to, ab_split s, size_t field, int64_t i, const ab_example
     const char *text = x->src && *x->src ? x->src : x->tgt;
     size_t n = strlen(place_of(text, at)), k = 0;
     while (k < LENGTH(rows) && rows[k].field != field) k++;
-    if (k == LENGTH(rows) || field == offsetof(split_report, not_utf8)) return; /* scan_all reports these */
+    if (k == LENGTH(rows) || field == offsetof(split_report, not_utf8)) return; /* scan_all reports invalid UTF-8 */
     if (n)
         add_place(&r->row[k], r->all, "%.*s", (int)n - 2, at);
     else

@@ -9,7 +9,7 @@
 
 typedef struct {
     const char *out;
-    int format; /* enum export_format, then models' formats */
+    int format; /* an export_format; from MODEL_FORMATS on, a format of models */
 } export_options;
 
 enum { MODEL_FORMATS = EXPORT_TENSORBOARD + 1 };

@@ -1,5 +1,5 @@
-/* gate.c - ablate gate: is a row better than base? The exit code answers, for a stream of rows without a fixed end
- * (statistics/stream.h). */
+/* gate.c - ablate gate: is a row better than base? The exit code is the answer. Rows may be added without end: each is
+ * tested at its own level (statistics/stream.h). */
 #include "cli/options.h"
 #include "lab/report/gather.h"
 #include <math.h>

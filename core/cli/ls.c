@@ -14,11 +14,11 @@ typedef struct {
 
 typedef struct {
     read_away *run;
-    char (*state)[SLURM_STATE]; /* its task's state: PENDING, RUNNING ...; "": unknown to squeue */
+    char (*state)[SLURM_STATE]; /* states of the runs' tasks: PENDING, RUNNING ...; "": squeue does not know the task */
     size_t n;
 } away_list;
 
-/* experiment: NULL: all. */
+/* Finds the runs that Slurm jobs hold, of one experiment, or of all for NULL. */
 static int find_away(reader *r, const char *experiment, arena *a, away_list *out, err *e)
 {
     if (reader_away(r, a, &out->run, &out->n, e)) return -1;

@@ -137,7 +137,7 @@ static const char experiment[] =
     "[sweep A]\n"
     "heads = 1, 8\n";
 
-/* The skeleton of a plugin in Python. NULL and e. */
+/* Returns the skeleton of a plugin in Python; on failure NULL and e. */
 static char *python_skeleton(const char *kind, err *e)
 {
     char *folder = plugin_python_folder(e), *path = folder ? xprintf("%s/ablate/skeletons/%s.py", folder, kind) : NULL;

@@ -41,7 +41,7 @@ typedef enum {
 } choices_kind;
 
 typedef struct {
-    const char *name;  /* "--output -o": its names, the documented one first */
+    const char *name;  /* all names, the documented one first: "--output -o" */
     const char *value; /* placeholder for the value: "FILE", or the allowed words: "text|md|json"; NULL: a flag */
     const char *help;  /* its effect, for --help */
     option_type type;
@@ -82,16 +82,16 @@ typedef enum { COMMAND_PARTS(COMMAND_PART) } command_part;
 
 typedef struct invocation invocation;
 typedef struct {
-    const char *name; /* "show"; "score bleu": two words */
+    const char *name; /* one or two words: "show", "score bleu" */
     command_part part;
     const char *does;      /* one-line description; NULL: the command is not listed */
     const char *about;     /* longer description for --help; or NULL */
-    const char *arguments; /* as in the usage, says how many: "RUN", "[NAME]", "FILE FILE..."; or NULL */
-    const char *missing;   /* error message for too few; or NULL */
+    const char *arguments; /* as in the usage, which gives their number: "RUN", "[NAME]", "FILE FILE..."; or NULL */
+    const char *missing;   /* error message if arguments are missing; or NULL */
     choices_kind choices;  /* kind of arguments */
     const char *one_of;    /* "bash|zsh|fish": words of the first argument */
     bool verbatim;         /* no options: the command reads argv itself */
-    const option *options; /* ends with {0}; NULL: none */
+    const option *options; /* ends with {0}; NULL: no options */
     const void *defaults;  /* default values: a struct of `size` bytes */
     size_t size;
     int (*run)(const invocation *c, void *options); /* the exit code */
@@ -121,7 +121,7 @@ int command_run(const command *what, int argc, char **argv, const places *p);
  * the first word of several commands ("score"). */
 const command *command_find(int argc, char **argv, int *used);
 
-/* Returns the replacement of a removed command (option "") or option; NULL: none. */
+/* Returns the replacement of a removed command (option "") or option; NULL: not removed. */
 const char *old_word(const char *command, const char *option);
 /* Prints "ablate NAME: words" on standard error. Returns 1. */
 int call_failed(const invocation *c, const err *e);
@@ -136,7 +136,7 @@ void command_usage(const command *what, str *out); /* "usage: ablate show RUN [-
 void command_help(const command *what, str *out);
 void commands_overview(str *out);                  /* writes `ablate help` */
 void group_help(const char *first, str *out);      /* writes the commands of "score" */
-size_t option_name(const option *o, char out[64]); /* copies the first of its names */
+size_t option_name(const option *o, char out[64]); /* copies the option's first name */
 /* does the word name this option? *n: length of the name, after which a value may follow */
 bool option_is(const option *o, const char *word, size_t *n);
 /* Copies the i-th of a value's words "a|b|c" to out; false past the last one. */

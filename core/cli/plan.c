@@ -112,7 +112,7 @@ static int plan_for(const invocation *c, const plan_options *o, const plan_subje
     return 2;
 }
 
-/* Does it have a base to compare with? A condition's base has none. */
+/* Does the row have a base to compare with? The base of a condition has none. */
 static bool compared(const spec_row *r) { return r->run && !r->is_base && !same(r->base, r->name); }
 
 static int plan(const invocation *c, void *options)

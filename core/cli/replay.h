@@ -10,8 +10,8 @@ typedef struct {
     int64_t seed;
 } replay_call;
 
-/* Checks the options; with --gdb becomes gdb, which starts this command without it. Returns 0, or the exit code after a
- * message. */
+/* Checks the options; with --gdb becomes gdb, which starts this command without --gdb. Returns 0, or the exit code
+ * after a message. */
 int replay_begin(const invocation *c, replay_options *o);
 /* Trains a row of the INI in the command line. Returns the exit code. (replay_ini.c) */
 int replay_ini(const invocation *c, replay_call *o);

@@ -19,7 +19,7 @@ void json_print_lines(str *out);
 /* ---- commands in files of their own; each returns the exit code ---- */
 
 int version_print(FILE *f); /* the three lines of `ablate --version` */
-/* ablate list: plugins, of a KIND or one by KIND/NAME or file, NULL: all; corpora in the data folder. */
+/* `ablate list`: plugins (kind: a KIND, a KIND/NAME or a file; NULL: all); corpora in the data folder. */
 int plugins_list(const invocation *c, const char *kind, bool json);
 int corpora_list(const char *folder, bool json);
 /* ablate watch RUN --log: prints the log's last `lines` lines, or all for 0, then, unless `once`, those that are added

@@ -19,11 +19,11 @@ typedef struct {
     int64_t *id;
     const char **lines; /* "run 5  toy/A/heads=1 seed 0, done" */
     size_t n;
-    const char **folder; /* [n_folders], of all attempts and generations */
+    const char **folder; /* [n_folders] folders of runs, of all attempts and generations */
     size_t n_folders, id_cap, lines_cap, folder_cap;
     size_t elsewhere; /* folders that stay, because they are not below `own` */
     size_t missing;   /* runs whose folder does not exist */
-    char *own;        /* the folder of this database's runs, resolved; NULL: it has none */
+    char *own;        /* the folder of this database's runs, resolved; NULL: no such folder */
     int64_t bytes;
     arena memory;
 } removal;

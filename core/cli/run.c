@@ -68,7 +68,7 @@ static int run(const invocation *c, void *typed)
     return code;
 }
 
-/* Prints estimates, in the process that `run` starts with its own arguments. */
+/* Prints estimates. Runs in a process that `ablate run` starts with the same arguments. */
 static int estimate(const invocation *c, void *typed)
 {
     sweep_call call = call_of(c);

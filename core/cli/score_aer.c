@@ -29,7 +29,7 @@ static int by_place(const void *a, const void *b)
     return (int)y->sure - (int)x->sure; /* sure before possible */
 }
 
-/* Reads "0-0 2p1 ...": - is sure, p or ? possible. Sorts the links, each once. */
+/* Reads links such as "0-0 2p1": - is sure, p or ? possible. Sorts the links and drops repeated ones. */
 static int read_links(const char *file, size_t line, const char *text, links *out, err *e)
 {
     out->n = 0;

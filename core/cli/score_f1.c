@@ -4,7 +4,7 @@
 #include "text/metric/confusion.h"
 #include <stdlib.h>
 
-enum { PAIRS = 20 }; /* number that --confusion shows by default */
+enum { PAIRS = 20 }; /* pairs of labels that --confusion shows by default */
 
 typedef struct {
     const char *gold, *param;

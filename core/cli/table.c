@@ -7,7 +7,7 @@
 
 typedef struct {
     text_list metrics;
-    int format, vs, stats; /* index of the word; vs, stats: -1: not given */
+    int format, vs, stats; /* indices of the chosen words; -1: vs or stats not given */
     double sustained;      /* TFLOPS */
     const char *caption, *label, *page, *to;
     bool json, columns;
@@ -70,7 +70,7 @@ static int table(const invocation *c, void *options)
         str_free(&out), str_free(&ini);
         return bad ? call_failed(c, &e) : 0;
     }
-    reader *r = (name ? reader_open_any : reader_open)(&c->p.db, &e); /* a recorded experiment needs none either */
+    reader *r = (name ? reader_open_any : reader_open)(&c->p.db, &e); /* a recorded experiment needs no database */
     int rc = r ? table_print(r, name, &t, f, &out, &e) : -1;
     reader_close(r);
     if (!rc) fputs(str_text(&out), stdout);

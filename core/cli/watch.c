@@ -10,7 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { GOES_WRONG = 3 }; /* exit code of --once if runs go wrong */
+enum { GOES_WRONG = 3 }; /* exit code of --once if runs failed or their curves show trouble */
 
 typedef struct {
     bool once, log;

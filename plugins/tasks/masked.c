@@ -155,7 +155,7 @@ static int read_text(task *t, const ab_env *env, char *err, size_t n_err)
     if (t->train > 0 && t->windows > t->train) return 0;
     snprintf(err, n_err,
              "%s has %lld windows of %lld tokens to train on and %lld for dev (masked.dev_part = %g); "
-             "expected some of each",
+             "expected at least one of each",
              path, (long long)t->train, (long long)t->c.context, (long long)(t->windows - t->train), t->c.dev_part);
     return -1;
 }

@@ -18,7 +18,8 @@ typedef struct {
 static const ab_option params[] = {
     {"kind", AB_CHOICE, AT(kind), COPY, 0, 0, "copy|reverse|sort|recall",
      "output: copy = the input; reverse = the input backwards; sort = the input sorted; recall = the only symbol in an "
-     "input of blanks, at position min_length or later, in inputs of the longest length"},
+     "input of blanks; every such input has the longest length of its split or test range, and the symbol stands at "
+     "position min_length or later"},
     {"alphabet", AB_INT, AT(alphabet), 20, 2, 10000, NULL, "number of different symbols [symbols]"},
     {"min_length", AB_INT, AT(min_length), 1, 1, 10000, NULL, "shortest input [symbols]"},
     {"max_length", AB_INT, AT(max_length), 20, 1, 10000, NULL, "longest input in training and dev [symbols]"},
@@ -26,8 +27,8 @@ static const ab_option params[] = {
      "longest input in the test set [symbols]; lengths beyond max_length are scored in two halves, acc_near and "
      "acc_far, or in steps of test_step"},
     {"test_step", AB_INT, AT(test_step), 0, 0, 10000, NULL,
-     "lengths beyond max_length scored together [symbols]: a curve over length, each point named by its longest length "
-     "(acc_12); 0 = two halves"},
+     "number of lengths beyond max_length scored together [symbols], as one point of a curve over length, named by its "
+     "longest length (acc_12); 0 = two halves"},
     {"train_examples", AB_INT, AT(train_examples), 20000, 1, 10000000, NULL, "size of the training set [examples]"},
     {"test_examples", AB_INT, AT(test_examples), 600, 1, 1000000, NULL,
      "size of the dev set and of each length range of the test set [examples]"},
@@ -157,7 +158,7 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     const config *c = cfg;
     if (c->min_length > c->max_length || c->max_length > c->test_length) {
         snprintf(err, n_err,
-                 "sequence.min_length = %lld, max_length = %lld, test_length = %lld: expected them in ascending order",
+                 "sequence.min_length = %lld, max_length = %lld, test_length = %lld: expected ascending lengths",
                  (long long)c->min_length, (long long)c->max_length, (long long)c->test_length);
         return -1;
     }

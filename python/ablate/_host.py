@@ -1207,9 +1207,9 @@ class HostFunctions:
         """
         Return x in training, and in decoding all steps so far.
 
-        x (keys, values or similar) [B,n,T,d], with equal n and d in every step. In decoding x is this
-        step's [B,n,1,d], and the result [B,n,Tk,d], as long as kpos, has all steps so far, then zeros,
-        which mask hides. The order of calls identifies a cache.
+        Remembers x [B,n,T,d] (keys, values or similar); n and d are equal in every step. In decoding x is
+        this step's [B,n,1,d]; the result [B,n,Tk,d], as long as kpos, has all steps so far, then zeros,
+        which mask hides. Calls find their caches by their order, which must be the same in every step.
 
         Parameters
         ----------
@@ -2037,10 +2037,10 @@ class HostFunctions:
 
         a convolution of each column by itself with a filter as long as the sentence: rows [rows,n] -> the
         same shape, in O(T log^2 T) on CPUs; a GPU has no kernel and says so. Row i of past [L,n] weighs the
-        position i before, row i of future [L,n] the position i + 1 after; future None: none, as in every
-        decoder. Filters shorter than the sentence continue with 0. Decoding keeps all positions and needs
-        as many rows of past as kpos. Without a future no position affects an earlier one, not even by
-        rounding.
+        position i before, row i of future [L,n] the position i + 1 after; future None: no future, as in
+        every decoder. Filters shorter than the sentence continue with 0. Decoding keeps all positions; past
+        then needs a row for each element of kpos. Without a future no position affects an earlier one, not
+        even by rounding.
 
         Parameters
         ----------

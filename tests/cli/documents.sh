@@ -41,11 +41,11 @@ has out "over seeds and sentences"
 sed -i 's/\t12\t/\t13\t/' corpus/documents.tsv
 run
 has out "over seeds and sentences"
-grep -rqF "corpus/documents.tsv: its documents of test have 31 examples, found 30; sentences count as independent" home ||
+grep -rqF "corpus/documents.tsv: its documents of test have 31 examples, but there are 30; sentences count as independent" home ||
     wrong "no log says that documents.tsv is wrong"
 sed -i 's/\t13\t/\tten\t/' corpus/documents.tsv
 run
-grep -rqF "corpus/documents.tsv:5: found 'ten' as the number of examples, expected one above 0 in the third column" home ||
+grep -rqF "corpus/documents.tsv:5: found 'ten' as the number of examples, expected a number above 0 in the third column" home ||
     wrong "no log says where documents.tsv is wrong"
 
 # documents.tsv of a treebank in a subfolder of $ABLATE_DATA is found.

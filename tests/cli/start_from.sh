@@ -66,5 +66,5 @@ has err "row base: start_from = nowhere.safetensors: found no such file, nor suc
     echo 'start_from = first.safetensors'; } >other.ini
 ablate run other.ini "${fast[@]}" >out 2>err
 exits 0 ablate watch other/base --log
-has out "start_from = first.safetensors: found no parameter of this model's name and shape in it"
+has out "start_from = first.safetensors: found no parameter whose name and shape this model has"
 finish

@@ -289,7 +289,7 @@ void check_fused(const plugin *p, check_result *r)
     if (r->outcome == CHECK_OK && r->measured < 0)
         check_none(r, "nothing is fused");
     else if (r->outcome == CHECK_OK)
-        snprintf(r->message, sizeof r->message, "relative to the tolerance: 1e-10 in fp64, 1e-5 in fp32");
+        snprintf(r->message, sizeof r->message, "the difference divided by the tolerance (fp64 1e-10, fp32 1e-5)");
 }
 
 void check_fp32(const pairing *w, check_result *r)

@@ -109,8 +109,8 @@ static void trace_often(const pairing *w, model *m, bool training, int n, check_
         if (i > SETTLED && used > settled &&
             (used - settled > MUCH || (i == n - 1 && used - settled > (size_t)(i - SETTLED) * KEPT)))
             check_fail(r,
-                       "%s: %d calls of the model keep %.3g bytes each: a plugin frees what it allocates, and needs to "
-                       "allocate nothing (ab_const and ab_table copy)",
+                       "%s: %d calls of the model keep %.3g bytes each: a plugin frees what it allocates, and need not "
+                       "allocate at all (ab_const and ab_table copy)",
                        w->name, i - SETTLED, (double)(used - settled) / (i - SETTLED));
     }
     check_disguise_as(0, 0);
@@ -229,8 +229,8 @@ static void live_again(const plugin *p, const pairing *w, bool reads_clock, chec
     else if (!got)
         check_fail(r, "%s: a second process that loads the plugin ends without a result (status %d)", w->name, status);
     else if (!same(mine.message, other.message))
-        check_fail(r, "%s: a second process fails where the first does not: %s%s", w->name, mine.message,
-                   other.message);
+        check_fail(r, "%s: this process and a second one give different errors: '%s' and '%s' (empty: no error)",
+                   w->name, mine.message, other.message);
     else if (memcmp(mine.loss, other.loss, sizeof mine.loss) || mine.gradient != other.gradient)
         check_fail(r,
                    "%s: a second process, on another day and in another environment, gives the losses %.17g and %.17g "

@@ -110,9 +110,9 @@ static const struct {
      {.iface.position.bias = move_bias}},
     {AB_POS_SCORES,
      "AB_POS_SCORES",
-     "call ab_scores, which adds them, or ab_position on your own scores",
+     "call ab_scores, which adds the position's scores, or ab_position on your own scores",
      {.iface.position.scores = move_scores}},
-    {AB_POS_VALUES, "AB_POS_VALUES", "call ab_weighted_sum, which adds them", {.iface.position.values = move_values}},
+    {AB_POS_VALUES, "AB_POS_VALUES", "call ab_weighted_sum, which adds values", {.iface.position.values = move_values}},
 };
 
 /* The attention's output rows with this position (NULL: no position) and perturbed parameters; the caller frees.

@@ -52,7 +52,7 @@ static void compare_all(const pairing *w, check_result *r)
 {
     compare(w, false, r);
     if (r->outcome != CHECK_FAIL) compare(w, true, r);
-    check_note(r, "relative to the tolerance: 1e-4 in fp32");
+    check_note(r, "the difference divided by the tolerance, which is 1e-4 in fp32");
 }
 
 void check_device(const plugin *p, check_result *r)

@@ -78,7 +78,7 @@ static void compare_tensor(probe *q, const param *p, const pairing *w, check_res
             if (j >= 0) snprintf(where, sizeof where, "at element %lld", (long long)j);
             check_fail(r,
                        "%s: the gradient of %s %s is %.9g, differences of the loss give %.9g; %s; if it is not meant "
-                       "to be the derivative, claim AB_SURROGATE_GRADIENT, if the result jumps, AB_DISCONTINUOUS",
+                       "to be the derivative, claim AB_SURROGATE_GRADIENT; if the result jumps, AB_DISCONTINUOUS",
                        w->name, p->name, where, claimed(q, p, j), d,
                        claimed(q, p, j) != 0
                            ? "if the plugin's own operations have a grad, look there"

@@ -279,7 +279,7 @@ void check_minimises(const plugin *p, check_result *r)
                    "learning rates (%g)",
                    best, rate);
     else
-        check_note(r, "left of a quadratic's loss after 400 updates, learning rate %g", rate);
+        check_note(r, "share of a quadratic's loss that is left after 400 updates, learning rate %g", rate);
 }
 
 /* ---- a restart ---- */

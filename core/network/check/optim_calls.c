@@ -23,8 +23,8 @@ static uint64_t traced(const optimizer *o, bool *kernels)
 static void check_kept(size_t settled, size_t used, int n, const char *what, check_result *r)
 {
     if (used > settled && used - settled > (size_t)n * KEPT)
-        check_fail(r, "%d %s keep %.3g bytes each: a plugin frees what it allocates, and needs to allocate nothing", n,
-                   what, (double)(used - settled) / n);
+        check_fail(r, "%d %s keep %.3g bytes each: a plugin frees what it allocates, and need not allocate", n, what,
+                   (double)(used - settled) / n);
 }
 
 /* Checks that thousands of calls, under other dates and environments, build equal graphs. */
@@ -80,8 +80,8 @@ static void update_often(optim_bench *b, check_result *r)
         check_fail(r, "%s", e.text);
     else if (memcmp(after, optim_values(b), bytes))
         check_fail(r,
-                   "after %d updates the first %d give other bits than before, from the same values: a kernel keeps "
-                   "state between calls, or depends on time or addresses",
+                   "repeated after %d updates, the first %d give other bits than before, from the same values: "
+                   "a kernel keeps state between calls, or depends on time or addresses",
                    (int)OFTEN, (int)OPTIM_STEPS);
     free(first);
     free(after);
@@ -100,5 +100,5 @@ void check_updates(const plugin *p, check_result *r)
         if (kernels && r->outcome != CHECK_FAIL) update_often(&b, r);
     }
     optim_bench_close(&b);
-    check_note(r, "%d calls%s", (int)OFTEN, kernels ? ", and as many updates by its kernels" : "");
+    check_note(r, "%d calls%s", (int)OFTEN, kernels ? ", and the same number of updates by its kernels" : "");
 }

@@ -78,5 +78,5 @@ void check_choices(const plugin *p, check_result *r)
     }
     check_pairings_at_most(before);
     if (!n) check_none(r, "no choice or boolean among its parameters");
-    check_note(r, "%zu value%s through future, gradient and decode", n, n == 1 ? "" : "s");
+    check_note(r, "%zu value%s, each checked by future, gradient and decode", n, n == 1 ? "" : "s");
 }

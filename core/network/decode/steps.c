@@ -328,7 +328,7 @@ const void *steps_run(steps *s, const int32_t *tokens, err *e)
 {
     double start = ticks();
     if (s->time >= s->capacity) {
-        fail(e, "decoder step %lld, but the caches have %lld steps", (long long)s->time, (long long)s->capacity);
+        fail(e, "decoder step %lld, but the caches have room for %lld", (long long)s->time, (long long)s->capacity);
         return NULL;
     }
     bool fresh = !s->tape || s->time >= s->seen;

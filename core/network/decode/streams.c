@@ -219,7 +219,7 @@ static int check_options(const beam_options *o, err *e)
 {
     if (o->beam_size < 1) return fail(e, "beam_size = %lld: expected at least 1", (long long)o->beam_size);
     if (o->nbest < 1 || o->nbest > o->beam_size)
-        return fail(e, "nbest = %lld: expected 1 to the beam, %lld", (long long)o->nbest, (long long)o->beam_size);
+        return fail(e, "nbest = %lld: expected 1 to beam_size = %lld", (long long)o->nbest, (long long)o->beam_size);
     if (!(o->length_penalty >= 0)) return fail(e, "length_penalty = %g: expected at least 0", o->length_penalty);
     if (o->max_extra_tokens < 0)
         return fail(e, "max_extra_tokens = %lld: expected at least 0", (long long)o->max_extra_tokens);

@@ -48,7 +48,7 @@ static const plugin *plugin_of(const model *m, const char *key)
     kinds_of(m, all);
     for (size_t i = 0; i < MODEL_KINDS; i++)
         if (same(config_kinds[all[i].kind].name, key)) return all[i].used;
-    broken("network/formats: a rule for the key %s", key);
+    broken("network/formats: the rule for the key %s names no kind of plugin", key);
 }
 
 /* Refuses plugins of kinds newer than the formats, unless they are the usual ones. A head may add a loss. */

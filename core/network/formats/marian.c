@@ -117,7 +117,7 @@ static int write(exporting *x, err *e)
     format_add(x, "final_logits_bias", "f32", 2, 1, n, zeros);
     if (format_eps(x) < 0.999 * norm_eps)
         log_line(LOG_WARN,
-                 "MarianMT's norms have eps 1e-05, this model's %g: logits differ in the fifth digit; train with "
+                 "MarianMT's norms have eps 1e-05, this model's have %g: logits differ in the fifth digit; train with "
                  "layer_norm.eps = 1e-5 if that matters",
                  format_eps(x));
     return format_write_safetensors(x, e) || write_config(x, e) || write_vocabularies(x, e) ? -1 : 0;

@@ -120,10 +120,7 @@ static int check_parameters(const model *m, err *e)
             for (size_t p = 0; p < (k.place == PLACE_CROSS ? 1 : LENGTH(all)); p++)
                 used |= is_parameter_of(k.key, all[p]);
         }
-        if (!used)
-            return fail(e,
-                        "%s: found a parameter that no plugin of these layers has, expected one of a plugin they use",
-                        m->set.at[i].key);
+        if (!used) return fail(e, "%s: no plugin that these layers use has such a parameter", m->set.at[i].key);
     }
     return 0;
 }

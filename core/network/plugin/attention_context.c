@@ -222,7 +222,7 @@ bool attn_scales_queries(ab_ctx *c)
     if (!t->query_factor || t->queried) return true;
     tape_fail(c,
               "parametrization = mup: base_d_k does not fit attention '%s': only queries of ab_query are scaled, and "
-              "it makes its own",
+              "this attention makes its own queries",
               t->plugin);
     return false;
 }

@@ -313,7 +313,7 @@ const score_program *attn_program_of(score_walk *w, int32_t p)
 {
     const traced_weights of = attn_weights_at(w->c, p);
     if ((of.kind != WEIGHTS_SOFTMAX || of.sink.id) && !w->c->backend->takes_weights) {
-        w->because = "its weights are not a softmax, and this device's kernels have no others";
+        w->because = "its weights are not a softmax, and this device's kernels compute only softmax";
         return NULL;
     }
     w->culprit = p, w->because = "has another shape than [B,H,Tq,Tk]";

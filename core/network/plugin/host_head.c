@@ -63,7 +63,7 @@ static ab_t split_digit(ab_ctx *c, ab_t x, ab_t *rest)
 ab_t host_ahead(ab_ctx *c, ab_t ids, int64_t by)
 {
     if (!ids.id || !are_ids_of(c, "ab_ahead", ids, c->attn->q_rows)) return (ab_t){0};
-    if (by < 0) return tape_fail(c, "ab_ahead: %lld rows, expected 0 or more", (long long)by);
+    if (by < 0) return tape_fail(c, "ab_ahead: by = %lld rows, expected 0 or more", (long long)by);
     int64_t n = c->attn->q_rows;
     /* rows are moved in the model's type, in which an id may be inexact: move it as digits */
     ab_t high, low = split_digit(c, t_add_scalar(c, column(c, ids), 1), &high), middle = split_digit(c, high, &high);

@@ -39,7 +39,7 @@ ab_t host_one_hot(ab_ctx *c, ab_t ids, int64_t n)
     const int64_t *d = tape_at(c, ids)->dim;
     char shape[64];
     if (n < 1 || d[0] != 1)
-        return tape_fail(c, "ab_one_hot: ids %s below %lld, expected at most three axes and 1 or more",
+        return tape_fail(c, "ab_one_hot: ids %s, n = %lld; expected at most three axes of ids, and n of 1 or more",
                          shape_text(d, shape), (long long)n);
     int64_t places[4] = {d[1], d[2], d[3], 1};
     ab_t one = t_broadcast_to(c, one_number(c, 1), places);

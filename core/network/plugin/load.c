@@ -50,7 +50,7 @@ int plugin_check_param(const ab_plugin *p, const ab_option *q, const char *path,
     if (!q->doc || !*q->doc)
         return fail(e, "%s: parameter '%s' has no doc; a description with the unit is required", path, q->name);
     if (q->type < AB_INT || q->type > AB_TEXT)
-        return fail(e, "%s: parameter '%s' has the unknown type %d", path, q->name, (int)q->type);
+        return fail(e, "%s: parameter '%s' has type %d, which ablate does not know", path, q->name, (int)q->type);
     if (q->offset + 8 > p->cfg_size)
         return fail(e,
                     "%s: parameter '%s' takes bytes %zu to %zu, expected all within the config struct's %zu; is its "
@@ -72,7 +72,7 @@ static int check_params(const ab_plugin *p, const char *path, err *e)
     for (const ab_option *q = p->params; q; q++) {
         int row = (int)(q - p->params) + 1;
         if (mapped_from(q, false) < sizeof *q)
-            return fail(e, "%s: the parameter table does not end: row %d is behind the file's data; end it with {0}",
+            return fail(e, "%s: the parameter table does not end: row %d lies beyond the file's data; end it with {0}",
                         path, row);
         if (!q->name) return 0;
         if (!mapped_text(q->name) || (q->doc && !mapped_text(q->doc)) || (q->choices && !mapped_text(q->choices)) ||
@@ -121,8 +121,8 @@ static int check_iface(const plugin *p, const char *path, err *e)
     const char *name = p->desc.name;
     uint32_t since = config_kinds[p->desc.kind].since;
     if (p->desc.minor < since)
-        return fail(e, "%s: %s '%s' needs ABI 2.%u; build it with its header", path, plugin_kind_name(p->desc.kind),
-                    name, since);
+        return fail(e, "%s: %s '%s' needs ABI 2.%u; build it with that ab_plugin.h", path,
+                    plugin_kind_name(p->desc.kind), name, since);
     switch (p->desc.kind) {
     case AB_ATTENTION:
         if (!p->iface.attention.forward) return fail(e, "%s: attention '%s' has no forward", path, name);
@@ -316,7 +316,7 @@ static void each_file(const char *folder, plugin_file f, void *self)
     struct dirent **entry = NULL;
     int n = scandir(folder, &entry, NULL, alphasort);
     if (n < 0 && errno != ENOENT && errno != ENOTDIR)
-        log_line(LOG_WARN, "plugins of %s are skipped: %s", folder, strerror(errno));
+        log_line(LOG_WARN, "plugins of the folder %s are skipped: %s", folder, strerror(errno));
     for (int i = 0; i < n; i++) {
         char *path = path_join(folder, entry[i]->d_name);
         if (has_suffix(path, ".so") || (has_suffix(path, ".py") && python_decorates(path))) f(path, self);

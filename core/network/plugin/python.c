@@ -113,11 +113,11 @@ int python_find(err *e)
                   "ABLATE_PYTHON=/path/to/python3",
                   program, old + 1);
     else if (*library == '-')
-        rc = fail(
-            e,
-            "a plugin in Python needs Python's library, and %s has no %s; install it (Debian: apt install "
-            "libpython3-dev), or name a Python that has it, as conda's and uv's, by ABLATE_PYTHON=/path/to/python3",
-            program, library + 1);
+        rc = fail(e,
+                  "a plugin in Python needs Python's library, and %s has no %s; install it (Debian: apt install "
+                  "libpython3-dev), or name a Python with this library, such as conda's or uv's, by "
+                  "ABLATE_PYTHON=/path/to/python3",
+                  program, library + 1);
     else
         setenv(remembered, python.found = xstrdup(said.s), 1);
     free(copy);

@@ -51,8 +51,8 @@ int config_resolve(config *c, err *e)
     if (per_head(c, "d_k", &c->d_k, e) || per_head(c, "d_v", &c->d_v, e)) return -1;
     if (c->average_checkpoints > c->keep_checkpoints)
         return fail(e,
-                    "average_checkpoints: found %lld with keep_checkpoints = %lld, expected at most that: only kept "
-                    "checkpoints can be averaged",
+                    "average_checkpoints: found %lld with keep_checkpoints = %lld, expected at most keep_checkpoints: "
+                    "only kept checkpoints can be averaged",
                     (long long)c->average_checkpoints, (long long)c->keep_checkpoints);
     bool mup = c->parametrization == PARAMETRIZATION_MUP;
     if (mup && !c->base_d_model)
@@ -61,7 +61,8 @@ int config_resolve(config *c, err *e)
         return fail(e, "base_d_model, base_d_k and base_layers: found with parametrization = standard, expected mup");
     if (c->start_step && (!*c->start_from || c->start_step >= c->steps))
         return fail(e,
-                    "start_step: found %lld with start_from = %s and steps = %lld, expected a run and fewer than steps",
+                    "start_step: found %lld with start_from = %s and steps = %lld, expected less than "
+                    "steps, and a run in start_from",
                     (long long)c->start_step, c->start_from, (long long)c->steps);
     if (c->lr_min > c->lr) return fail(e, "lr_min: found %g with lr = %g, expected at most lr", c->lr_min, c->lr);
     return 0;

@@ -110,9 +110,9 @@ const ab_option config_params[] = {
          "the same name and shape get its values; with another vocabulary embeddings stay new. Steps and optimizer "
          "begin anew (unless start_step is given); the run's tag start_from says what was taken"),
     INT(start_step, 0, 0, MOST_STEPS, NULL,
-        "continues from this step of the run start_from, or from its file state-STEP.safetensors, with other settings "
-        "but its parameters, optimizer's state and position in the data; that run must have kept the state "
-        "(keep_states) [updates]; 0 = reads parameters only"),
+        "step of the run start_from (or of its file state-STEP.safetensors) from which training continues [updates], "
+        "with that run's parameters, optimizer state and position in the data; that run must have kept the state "
+        "(keep_states); 0 = reads parameters only"),
     TEXT(teacher, "",
          "model file (.safetensors), or run (quick/base@1) of the database, whose logits the head sees in training "
          "(head = distillation): a model with the same vocabularies, of any architecture; the run's tag teacher says "
@@ -134,11 +134,11 @@ const ab_option config_params[] = {
     INT(patience, 0, 0, 10000, NULL,
         "stop after this many consecutive evaluations without a better dev perplexity [evaluations]; 0 = never"),
     TEXT(max_time, "0",
-         "time limit of a run: training ends, as at the last step, after the update with which all updates have taken "
-         "this long (the schedule still follows steps) [90s, 30m, 3h, 1h30m ...]; 0 = none"),
+         "time limit of a run: when all updates together have taken this long, training ends as at the last step (the "
+         "schedule still follows steps) [90s, 30m, 3h, 1h30m ...]; 0 = none"),
     CHOICE(checkpoint, SELECT_BEST, "last|best",
-           "step whose weights are the result, and the last of an average: best = the evaluated step with the lowest "
-           "dev perplexity (without dev data the last step); last = the last step"),
+           "step whose weights are the result, or the last step of an average: best = the evaluated step with the "
+           "lowest dev perplexity (without dev data the last step); last = the last step"),
     INT(seed, 1, 0, 4294967295.0, NULL, "random seed; set through `seeds` of [experiment], not as a key"),
     /* decoding */
     CHOICE(decode_split, DECODE_TEST, "dev|test|dev+test|none",

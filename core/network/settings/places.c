@@ -96,7 +96,7 @@ int place_pattern(const char *text, const char ***names, size_t *n, arena *a, er
         bool counted = read_layer(&p, &count);
         p += strspn(p, " ");
         if (!counted || *p != '*' || count < 1 || *n + (size_t)count > MOST)
-            return fail(e, "found \"%s\", expected a pattern of layers such as 3*linear + 1*scaled_dot, at most %d",
+            return fail(e, "found \"%s\", expected a pattern such as 3*linear + 1*scaled_dot of at most %d layers",
                         text, MOST);
         p += 1 + strspn(p + 1, " ");
         const char *name = arena_strndup(a, p, strcspn(p, " +"));

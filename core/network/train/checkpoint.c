@@ -332,7 +332,7 @@ static const void *find_tensor(const opened *o, const char *prefix, const param 
         fail(e, "%s: tensor '%s' has %.0f elements, expected %zu: was the file made with other settings?", o->path,
              name, elements, x.count);
     else if (!shaped)
-        fail(e, "%s: tensor '%s' does not have the shape [%lld,%lld,%lld,%lld] (without leading ones)", o->path, name,
+        fail(e, "%s: tensor '%s' does not have the shape [%lld,%lld,%lld,%lld], apart from leading ones", o->path, name,
              (long long)x.dim[0], (long long)x.dim[1], (long long)x.dim[2], (long long)x.dim[3]);
     else
         found = o->data + whole(cJSON_GetArrayItem(off, 0));

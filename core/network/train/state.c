@@ -274,7 +274,7 @@ int state_start_from(training *t, char *said, size_t most, err *e)
     describe(t, &own);
     bool words = same_words(&own, &theirs);
     if (!bad) bad = checkpoint_read_matching(path, &t->m->params, words, &taken, &left, e);
-    if (!bad && !taken) bad = fail(e, "start_from = %s: found no parameter of this model's name and shape in it", path);
+    if (!bad && !taken) bad = fail(e, "start_from = %s: found no parameter whose name and shape this model has", path);
     if (!bad)
         snprintf(said, most, "%zu of %zu parameters from %s%s%s%s", taken, params_learned(&t->m->params), path,
                  words ? "" : ", whose vocabulary is another", left.n ? "; new: " : "", str_text(&left));

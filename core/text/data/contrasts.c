@@ -41,7 +41,7 @@ static int read_line(contrasts *x, const char *path, size_t number, char *line, 
                     field[3], LONGEST_NAME);
     int64_t group = n == FIELDS ? group_of(x, field[3]) : -1;
     if (n == FIELDS && group < 0)
-        return fail(e, "%s:%zu: found a group after the first %d, expected no more", path, number, MOST_GROUPS);
+        return fail(e, "%s:%zu: found a new group, expected at most %d groups", path, number, MOST_GROUPS);
     x->source[x->n] = field[0], x->right[x->n] = field[1], x->wrong[x->n] = field[2];
     x->group[x->n++] = group;
     return 0;

@@ -218,7 +218,7 @@ int coreference_read(const char *path, coreference *out, err *e)
         bad = fail(e, "%s: found no Entity= in column 10, expected coreference as in CorefUD", path);
     if (!bad && !out->n_pairs)
         bad = fail(e, "%s: found %zu sentences and no pronoun with an antecedent%s", path, out->n,
-                   out->withheld ? "; in others words are withheld (_)" : "");
+                   out->withheld ? "; sentences with withheld words (_) do not count" : "");
     if (bad) coreference_free(out);
     free(r.word);
     free(r.mention);

@@ -218,7 +218,7 @@ const corpus known_corpora[] = {
      "non-commercial research", PIECES(multi30k_lctok)},
     {"wmt14-en-de", "WMT14 English-German: Europarl v7, Common Crawl, News Commentary v9; newstest2013, newstest2014",
      "see statmt.org/wmt14", PIECES(wmt14_en_de)},
-    {"wmt14-en-fr", "WMT14 English-French: also UN, 10^9 French-English; newstest2013, newstest2014",
+    {"wmt14-en-fr", "WMT14 English-French: Europarl, Common Crawl, UN, News Commentary, 10^9; newstest2013 and 2014",
      "see statmt.org/wmt14", PIECES(wmt14_en_fr)},
     {"shakespeare", "tiny Shakespeare, 40,000 lines of his plays, as one text for language models", "public domain",
      PIECES(shakespeare)},

@@ -168,8 +168,8 @@ static int gather_line(gathering *g, int64_t i, const char *line, const vocab *v
     if (asked->endless) g->tgt.n--;
     int64_t n = g->tgt.n - from;
     if (n <= asked->given)
-        return fail(e, "line %lld has %lld tokens, of which %lld are given; expected more", (long long)i + 1,
-                    (long long)n, (long long)asked->given);
+        return fail(e, "line %lld has %lld tokens, of which %lld are given; expected one more at least",
+                    (long long)i + 1, (long long)n, (long long)asked->given);
     if (g->p.n && asked->endless && n != g->p.tgt_longest)
         return fail(e, "line %lld has %lld tokens, expected %lld as in line 1, because no end is predicted",
                     (long long)i + 1, (long long)n, (long long)g->p.tgt_longest);

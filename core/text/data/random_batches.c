@@ -95,7 +95,8 @@ static void share_limits(recorded *r)
 static int capacity(const char *path, int64_t tokens, int64_t most, int64_t *out, err *e)
 {
     if (tokens && tokens < most)
-        return fail(e, "--tokens %lld: found a batch of %s with %lld tokens", (long long)tokens, path, (long long)most);
+        return fail(e, "--tokens %lld: %s has a larger batch, of %lld tokens", (long long)tokens, path,
+                    (long long)most);
     *out = tokens ? tokens : (most + 63) / 64 * 64;
     return 0;
 }

@@ -24,8 +24,8 @@ static int read_line(const char *path, size_t number, const char *line, const ch
     int64_t value = 0;
     bool fine = parse_int(own, &value) && value > 0;
     if (!fine)
-        return fail(e, "%s:%zu: found '%.*s' as the number of examples, expected one above 0 in the third column", path,
-                    number, (int)n, text);
+        return fail(e, "%s:%zu: found '%.*s' as the number of examples, expected a number above 0 in the third column",
+                    path, number, (int)n, text);
     *count = n_split == strlen(split) && !strncmp(of, split, n_split) ? value : 0;
     return 0;
 }
@@ -45,7 +45,7 @@ int64_t documents_read(const char *path, const char *split, int64_t n, str *coun
         sum += count;
     }
     if (!rc && found && sum != n)
-        rc = fail(e, "%s: its documents of %s have %lld examples, found %lld", path, split, (long long)sum,
+        rc = fail(e, "%s: its documents of %s have %lld examples, but there are %lld", path, split, (long long)sum,
                   (long long)n);
     return rc ? -1 : found;
 }

@@ -37,7 +37,7 @@ static const ab_option params[] = {
     {"dev_labels", AB_TEXT, AT(labels[AB_DEV]), 0, 0, 0, "", "classes of the images of dev"},
     {"test_labels", AB_TEXT, AT(labels[AB_TEST]), 0, 0, 0, "", "classes of the images of test"},
     {"dev_part", AB_REAL, AT(dev_part), 0.1, 0.0001, 0.9, NULL, "share of data drawn for validation [part]"},
-    {"test_part", AB_REAL, AT(test_part), 0.1, 0, 0.9, NULL, "share of data drawn for the test; 0: none [part]"},
+    {"test_part", AB_REAL, AT(test_part), 0.1, 0, 0.9, NULL, "share of data drawn for the test; 0: no test [part]"},
     {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run", "seed of these draws; run = the run's own seed"},
     {"levels", AB_INT, AT(levels), ALL, 2, 65536, "all",
      "grey levels after quantisation: value v becomes v levels / (white + 1), rounded down [levels]; all = white + 1"},
@@ -156,7 +156,7 @@ static int make_splits(task *t, const part p[AB_SPLITS], uint64_t seed, char *er
         free(to);
         snprintf(err, n_err,
                  "image.data = %s: %lld images leave %lld to train on, %lld for dev and %lld for the test "
-                 "(image.dev_part = %g, test_part = %g); expected some of each",
+                 "(image.dev_part = %g, test_part = %g); expected at least one of each",
                  c->file[AB_TRAIN], (long long)n, (long long)size[AB_TRAIN], (long long)size[AB_DEV],
                  (long long)size[AB_TEST], c->dev_part, c->test_part);
         return -1;

@@ -49,7 +49,7 @@ static int check_levels(images *to, const reading *r, size_t at, int64_t max)
 {
     if (!to->levels) to->levels = max + 1;
     if (to->levels <= max + 1) return 0;
-    return wrong(r, at, "found grey values from 0 to %lld, expected at least %lld of them, one for each level",
+    return wrong(r, at, "found grey values from 0 to %lld, expected at least %lld values, one for each level",
                  (long long)max, (long long)to->levels);
 }
 

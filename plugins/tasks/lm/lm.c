@@ -37,9 +37,9 @@ static const ab_option params[] = {
     {"dev_part", AB_REAL, AT(dev_part), 0.1, 0.0001, 0.9, NULL,
      "share of `file`, at its end, used for validation, in whole lines [part]"},
     {"test_part", AB_REAL, AT(test_part), 0, 0, 0.9, NULL,
-     "share of `file`, at its end after dev's, kept for the test, in whole lines; 0: none [part]"},
+     "share of `file`, at its end after dev's, kept for the test, in whole lines; 0: no test [part]"},
     {"split_seed", AB_INT, AT(split_seed), 1, 0, 4294967295.0, NULL,
-     "which documents of a folder are dev's, test's and train's"},
+     "seed of the draw that divides a folder's documents into train, dev and test"},
     {0}};
 
 typedef struct {
@@ -204,8 +204,8 @@ static int split_off(task *t, ab_split to, double part, char *err, size_t n_err)
     t->split[to] = cut(train, part);
     if (train->n && train->n < all) return 0;
     snprintf(err, n_err,
-             "lm.file = %s: %lld lines leave %lld for the rest and %lld for %s (lm.dev_part = %g, test_part = %g); "
-             "expected some of each",
+             "lm.file = %s: of %lld lines %lld remain and %lld are for %s (lm.dev_part = %g, test_part = %g); "
+             "expected at least one of each",
              t->c.file, (long long)all, (long long)train->n, (long long)(all - train->n),
              to == AB_DEV ? "dev" : "the test", t->c.dev_part, t->c.test_part);
     return -1;

@@ -11,7 +11,7 @@ static const ab_option params[] = {
      "trees)"},
     {"train", AB_TEXT, AT(train), 0, 0, 0, "auto",
      "training trees: files, patterns or folders, joined by +, in the data folder unless they begin with / or .; auto "
-     "= train.ptb of `data`, sections 2-21 of wsj (which also accepts 2-5+9)"},
+     "= train.ptb of `data`, sections 2-21 of wsj (for wsj also sections such as 2-5+9)"},
     {"dev", AB_TEXT, AT(dev), 0, 0, 0, "auto", "dev trees, as for train; auto = dev.ptb, section 22 of wsj"},
     {"test", AB_TEXT, AT(test), 0, 0, 0, "auto", "test trees, as for train; auto = test.ptb, section 23 of wsj"},
     {"wsj", AB_TEXT, AT(wsj), 0, 0, 0, "",

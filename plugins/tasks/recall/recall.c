@@ -21,8 +21,8 @@ static const ab_option params[] = {
     {"length", AB_INT, AT(r.length), 64, 2, 65536, NULL, "length of an example [symbols]"},
     {"pairs", AB_INT, AT(r.pairs), 4, 1, 16384, NULL, "mqar: key-value pairs, each queried once [pairs]"},
     {"power", AB_REAL, AT(r.power), 0.01, 1e-6, 100, NULL,
-     "mqar: a query i positions after the pairs has weight i^(power - 1), so near ones are frequent, like repeated "
-     "bigrams in text; 1: uniform [exponent]"},
+     "mqar: a query i positions after the pairs has weight i^(power - 1): with a small power near queries are "
+     "frequent, like repeated bigrams in text; 1: all have equal weight [exponent]"},
     {"random_filler", AB_BOOL, AT(r.random_filler), 0, 0, 0, NULL,
      "mqar: random symbols between the queries, none of them a key of the example, instead of symbol 0"},
     {"copies", AB_INT, AT(r.copies), 16, 1, 16384, NULL, "selective_copy: symbols to copy [symbols]"},

@@ -155,8 +155,8 @@ static const char *usual_name(const corpus_place *at, ab_split part)
 static int keep_first(split *train, int64_t first_pairs, char *err, size_t n_err)
 {
     if (first_pairs > train->n) {
-        snprintf(err, n_err, "translation.first_pairs = %lld: the training set has %lld pairs", (long long)first_pairs,
-                 (long long)train->n);
+        snprintf(err, n_err, "translation.first_pairs = %lld: the training set has only %lld pairs",
+                 (long long)first_pairs, (long long)train->n);
         return -1;
     }
     if (first_pairs) train->n = first_pairs;

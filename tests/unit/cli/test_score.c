@@ -146,8 +146,8 @@ static void check_f1(void)
                                  "66.66666666666667,"
                                  "\"precision\":100,\"f1\":80,\"strict_f1\":50,\"complete\":50,\"crossing\":0,"
                                  "\"no_crossing\":100,\"tagging\":100},\"len40\":{\"sentences\":4,");
-    CHECK_TEXT(str_text(&words), "standard input:3: error: 1 words that count, but 2 in the gold tree\n"
-                                 "standard input:4: skipped: no words that count\n");
+    CHECK_TEXT(str_text(&words), "standard input:3: error: 1 words that EVALB counts, but 2 in the gold tree\n"
+                                 "standard input:4: skipped: no words that EVALB counts\n");
     CHECK_INT(RUN(&score_f1_command, test, "f1", "--gold", gold), 0);
     CHECK_HAS(str_text(&output), "\n   2    2    0   33.33 100.00     1      3    1      0      2     2   100.00\n");
     CHECK_HAS(str_text(&output), "-- len<=40 --\nNumber of sentence        =      4\n");

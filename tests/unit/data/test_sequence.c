@@ -109,7 +109,7 @@ static void test_sequence(void)
         REFUSED(&l, "/nowhere",
                 "sequence.test_step = 1 makes 20 steps from max_length = 20 to test_length = 40; expected at most 12");
         set_int(&l, "test_length", 30), set_int(&l, "test_step", 0), set_int(&l, "max_length", 40);
-        REFUSED(&l, "/nowhere", "max_length = 40, test_length = 30: expected them in ascending order");
+        REFUSED(&l, "/nowhere", "max_length = 40, test_length = 30: expected ascending lengths");
         set_int(&l, "max_length", 30); /* no lengths beyond training: a single score */
         t = open_task(&l, "/nowhere", 1);
         CHECK_INT(score(&l, t, AB_TEST, 0, m, 8), 2);

@@ -218,7 +218,7 @@ static void test_lines(void)
     e = (err){0};
     w.tgt = lines, w.given = 3;
     CHECK_INT(build(&w, &d, &v, &e), -1);
-    CHECK_TEXT(e.text, "train split, line 1 has 3 tokens, of which 3 are given; expected more");
+    CHECK_TEXT(e.text, "train split, line 1 has 3 tokens, of which 3 are given; expected one more at least");
     vocab_free(v);
 }
 

@@ -272,7 +272,7 @@ static void settings_and_errors(void)
     hypothesis h[36];
     beam_options o = options(2, 3);
     CHECK_INT(beam_search(&m, &p, &o, h, NULL, &e), -1);
-    CHECK_HAS(e.text, "nbest = 3: expected 1 to the beam, 2");
+    CHECK_HAS(e.text, "nbest = 3: expected 1 to beam_size = 2");
     e = (err){0};
     o = options(2, 1);
     ((double *)m.params.value)[params_find(&m.params, "embed")->at + 200] = NAN;

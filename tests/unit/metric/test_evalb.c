@@ -140,7 +140,7 @@ static void check_result(void)
     evalb_stats(rows, 4, true, stats);
     for (int i = 0; i < 12; i++) strict[i % 3] += stats[i];
     CHECK_NEAR(stats_f1(strict, NULL), all.strict_f1, 1e-12);
-    CHECK_HAS(rows[2].why, "1 words that count, but 2 in the gold tree");
+    CHECK_HAS(rows[2].why, "1 words that EVALB counts, but 2 in the gold tree");
     CHECK_INT(evalb_score(&p, gold4, test4, 0, NULL, &all, &part, NULL), 0);
     CHECK_NEAR(all.f1 + all.complete + all.tagging + all.crossing, 0, 0);
     evalb_params_free(&p);

@@ -84,10 +84,8 @@ int main(void)
     for (int i = 0; i < 10; i++) CHECK_THAT(x[i] == y[i], "loss %d: found %.9g, expected %.9g", i, x[i], y[i]);
     model_free(&m);
 
-    refused(
-        "layers.decoder.1.restricted.r", "2",
-        "layers.decoder.1.restricted.r: found a parameter that no plugin of these layers has, expected one of a plugin "
-        "they use");
+    refused("layers.decoder.1.restricted.r", "2",
+            "layers.decoder.1.restricted.r: no plugin that these layers use has such a parameter");
     refused("layers.decoder.1.position", "learned",
             "layer 1 of the decoder: position 'learned' is added to the embedding, so all layers must have "
             "it");

@@ -266,7 +266,7 @@ static void test_refused(void)
     refused("data=@/numbered.idx+@/many.idx", "many.idx: byte 8: found 3 rows of 5 pixels, expected 2 of 2 as in ");
     refused("data=@/many.idx max=100", "many.idx: byte 24: found the value 104, expected at most 100 (image.max)");
     refused("data=@/many.idx max=100 levels=102",
-            "byte 0: found grey values from 0 to 100, expected at least 102 of them, one for each level");
+            "byte 0: found grey values from 0 to 100, expected at least 102 values, one for each level");
     refused("data=@/numbered.idx labels=@/many.idx", "many.idx: byte 3: found 3 dimensions, expected 1: labels");
     write_idx("short.idx", 199, 0, 0, class_of);
     refused("data=@/numbered.idx labels=@/short.idx", "found 199 labels, expected 200");

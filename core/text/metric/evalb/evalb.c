@@ -265,7 +265,7 @@ static void score_pair(const evalb_params *p, workspace *w, const char *test_lin
     number_words(test);
     if (test->n_words == 0) {
         row->status = EVALB_SKIP;
-        if (form == TREE_GOOD) snprintf(row->why, sizeof row->why, "no words that count");
+        if (form == TREE_GOOD) snprintf(row->why, sizeof row->why, "no words that EVALB counts");
         return;
     }
     if (test->n_words != gold->n_words && p->quote_label.n) {
@@ -276,7 +276,7 @@ static void score_pair(const evalb_params *p, workspace *w, const char *test_lin
     }
     if (test->n_words != gold->n_words) {
         if (form == TREE_GOOD)
-            snprintf(row->why, sizeof row->why, "%zu words that count, but %zu in the gold tree", test->n_words,
+            snprintf(row->why, sizeof row->why, "%zu words that EVALB counts, but %zu in the gold tree", test->n_words,
                      gold->n_words);
         return;
     }
