@@ -4,7 +4,7 @@
 #include "lab/results/read.h"
 #include "lab/sweep/setup.h"
 
-/* Writes an experiment's finished runs to `path`, without this machine's folders. (record.c) */
+/* Writes an experiment's finished runs to `path`, without the names of this machine's folders. (record.c) */
 enum { RECORD_POINTS = 200 }; /* points kept per learning curve */
 int record_write(const places *p, const char *experiment, const char *path, const db_export_options *o, err *e);
 
@@ -15,7 +15,7 @@ typedef struct {
     db_options db;
     int life, keeper; /* life: end of a pipe; keeper: process that removes the folder once life is closed */
 } workbench;
-/* part: another folder to remove with it, or NULL. */
+/* part: another folder that the keeper removes too, or NULL. */
 int workbench_open(workbench *w, const char *part, err *e);
 /* Call in a child before exec. The child then gets SIGTERM if this program dies, and the folder outlives the child. */
 void workbench_lend(const workbench *w);
@@ -38,7 +38,7 @@ typedef struct {
     char isa[32]; /* "": unknown */
 } computed;
 computed how_computed(const char *device);
-/* Returns how many leading digits two numbers share when printed with 17. */
+/* Returns how many leading digits two numbers share when both are printed with 17 digits. */
 int digits_shared(double a, double b);
 
 /* ---- training a recorded run again (retrain.c) ---- */
@@ -48,8 +48,8 @@ typedef struct {
     const char *program, *data_dir, *runs; /* runs: the user's folder of runs, for start_from and teacher */
     const char *plugins;                   /* another folder of plugins beside the program's, or NULL */
 } retraining;
-/* Trains a run of the workbench's database again, with its device's threads and instruction set, and prints both values
- * of each metric. Adds the number of metrics that differ in any digit to *differ. Returns 0, or -1 and e. */
+/* Trains a run of the workbench's database again, with the threads and instruction set of the run's device. Prints both
+ * values of each metric. Adds the number of metrics that differ in any digit to *differ. 0, or -1 and e. */
 int retrain(const retraining *t, const read_run *was, size_t *differ, err *e);
 
 /* ---- publish.c ---- */

@@ -18,7 +18,7 @@ typedef struct {
     const char *folder; /* folder being written; renamed when it is complete */
     workbench w;
     arena a;
-    read_experiment own; /* the database's runs, with this machine's paths; no rows: only recorded runs exist */
+    read_experiment own; /* the experiment's runs in the database; without rows: only its recorded file exists */
     str sums, sources;   /* text of SHA256SUMS; README.md's lines on plugins */
 } publishing;
 
@@ -59,7 +59,7 @@ static int check_empty(const char *folder, err *e)
     return empty ? 0 : fail(e, "%s: is not empty, expected a new folder", folder);
 }
 
-/* Writes the runs of the database, else the recorded ones. */
+/* Writes the runs that the database has, else those of the recorded file. */
 static int write_runs(publishing *p, err *e)
 {
     const places *at = p->at;
@@ -83,7 +83,7 @@ static int write_runs(publishing *p, err *e)
     return rc;
 }
 
-/* Writes the INI as it was read. */
+/* Writes the experiment's INI, as it was read for training. */
 static int write_ini(publishing *p, err *e)
 {
     AUTOFREE char *path = path_join(p->folder, ARTIFACT_RUNS), *name = xprintf("%s.ini", p->name);

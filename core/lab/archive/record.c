@@ -1,4 +1,4 @@
-/* record.c - exports an experiment without this machine's folders. */
+/* record.c - exports an experiment without the names of this machine's folders. */
 #include "network/settings/plugin_files.h"
 #include "base/below.h"
 #include "base/gzip.h"
@@ -71,9 +71,9 @@ static const char *end_of_string(const char *at)
     return at;
 }
 
-/* Removes folders from a recorded experiment's JSON: paths in `data_dir` become $ABLATE_DATA/..., paths in `root`
- * ./..., and plugins plugins/KIND/NAME.so or NAME.c, wherever they were built. Changes only whole paths, and only in
- * values of keys: texts in a list are columns of statistics. */
+/* Removes folders from a recorded experiment's JSON. Paths in `data_dir` become $ABLATE_DATA/..., paths in `root`
+ * become ./..., and paths of plugins become plugins/KIND/NAME.so or NAME.c, wherever these were built. Changes only
+ * whole paths, and only in values of keys: texts in a list are columns of statistics. */
 static void without_folders(const char *json, const char *data_dir, const char *root, str *out)
 {
     const place all[] = {{data_dir, "$ABLATE_DATA"}, {root, "."}};

@@ -172,7 +172,7 @@ static size_t sentences_apart(const db_stats *a, const db_stats *b)
     return apart;
 }
 
-/* Prints both values of a metric; false: they differ. */
+/* Prints the recorded and the new value of a metric; returns false if they differ. */
 static bool compare_result(const read_result *was, const read_result *is)
 {
     char a[32], b[32];
@@ -202,7 +202,7 @@ static int compare_runs(const read_run *was, const db_options *db, double second
     if (!rc) printf("    trained in %.0f s\n", seconds);
     for (size_t i = 0; !rc && i < was->n_results; i++) {
         const read_result *is = NULL;
-        if (was->results[i].signature && has_prefix(was->results[i].signature, "command: ")) { /* by rate.c */
+        if (was->results[i].signature && has_prefix(was->results[i].signature, "command: ")) { /* stored by rate.c */
             printf("    %s: not compared: another program computed it (%s)\n", was->results[i].metric,
                    was->results[i].signature);
             continue;

@@ -17,10 +17,10 @@ typedef struct { /* a two-level design: the rows of one sweep */
 } two_level_design;
 
 typedef struct {        /* [criterion]. margin: in the unit of differences, 0: none */
-    const char *metric; /* "": the table's */
+    const char *metric; /* "": the table's metric */
     double margin, level;
-    size_t seeds;          /* minimum for a verdict, of the row and of base */
-    double failed_as;      /* value that failed and diverged runs get; NaN: none */
+    size_t seeds;          /* number of seeds that the row and base each need for a verdict */
+    double failed_as;      /* score that failed and diverged runs get; NaN: no score */
     bool given, one_sided; /* one_sided: the INI sets not_worse_by, not margin */
 } comparison_criterion;
 
@@ -29,7 +29,7 @@ typedef struct {
     struct {
         const char *metric;
         double effect;
-        int64_t most, base;        /* most 0: seeds are a list; base: seeds of base per look, 0: like other rows */
+        int64_t most, base;        /* most 0: no `until`; base: base's seeds at each look, 0: as many as other rows */
     } until;                       /* seeds = until EFFECT METRIC, at most N */
     const char *match, *match_key; /* "params", "flops" or "time", and the key to solve for; "": none */
     two_level_design *designs;
@@ -38,12 +38,12 @@ typedef struct {
     size_t n_sizes;
     text_list *conditions; /* each has names of rows; the first is the base of the others */
     size_t n_conditions;
-    const char *imported; /* files of another program that were imported; NULL: none */
-    text_list warnings;   /* about those files */
+    const char *imported; /* names of files imported from another program; NULL: nothing was imported */
+    text_list warnings;   /* warnings about the imported files */
 } analysis;
 
-/* Returns the analysis as JSON, in the arena; NULL if there is nothing in it. */
+/* Returns the analysis as JSON, in the arena; NULL if the analysis is empty. */
 const char *analysis_write(const analysis *x, arena *a);
-/* Reads that JSON (NULL: none). Missing or mistyped items, which a stranger's record may have, get the defaults. */
+/* Reads analysis_write's JSON (NULL: no analysis). Missing or mistyped items, as a stranger may write, get defaults. */
 analysis analysis_read(const char *json, arena *a);
 #endif

@@ -26,7 +26,7 @@ typedef struct {
     size_t n, cap;
 } name_set; /* {0} is empty */
 
-/* Adds a text, which is borrowed. False if the set has an equal one; *was is then that one's number. */
+/* Adds a text, which is borrowed. If the set has an equal text, returns false, and that text's number in *was. */
 bool name_set_add(name_set *s, const char *text, size_t number, size_t *was);
 void name_set_free(name_set *s);
 
@@ -58,7 +58,7 @@ void ini_split(const char *text, size_t n, const char *path, ini_file *out, aren
  * section sets a key twice, the later value counts. *text: the file's text or, with includes, one INI of all sections.
  * False: the file cannot be read (too large, zero bytes). Errors are reported. */
 bool ini_load(const char *path, ini_file *out, str *text, arena *a, str *errors);
-/* Is there room for one more line of errors? More than MOST_ERRORS are omitted, and one line says so. */
+/* Is there room for one more line of errors? After MOST_ERRORS lines, one line says that more errors are omitted. */
 bool room_for_error(str *errors);
 /* Appends to a section; the strings are borrowed. */
 void ini_add(ini_section *s, ini_entry e, arena *a);
@@ -75,7 +75,7 @@ typedef struct {               /* heads/d_k = 1/512, 4/128: m = 2 keys, n = 2 it
 
 typedef struct {
     const plugin_schema *schema;
-    const char *path; /* as written in the INI; NULL: known by name */
+    const char *path; /* path as written in the INI; NULL: the INI names the plugin without a path */
     const char *file; /* the absolute path */
 } known_plugin;
 
@@ -140,7 +140,7 @@ bool combine_lists(build *b, const char *where, const ini_entry *combine, const 
                    assignment **out, size_t *n);
 /* Removes the rows that match `exclude` ("heads=32 layers=8, heads=1"). False after a complaint. */
 bool exclude_rows(build *b, const ini_entry *exclude, assignment *rows, size_t *n);
-/* A row's change, as the table shows it: without bookkeeping keys, unless there are no others. */
+/* A row's change, as the table shows it: without bookkeeping keys, unless the row changes only such keys. */
 const char *change_text(build *b, const assignment *set);
 /* "heads=1 d_k=512" */
 const char *assignment_text(const build *b, const assignment *set);
@@ -150,13 +150,13 @@ spec_row *add_row(build *b, const char *where, const char *group, const char *na
 
 /* ---- read_analysis.c: design and analysis of the experiment ---- */
 
-/* "tune(LOW .. HIGH, N)" as canonical text. NULL after a complaint, or if it is no search (*is_tune false). */
+/* "tune(LOW .. HIGH, N)" as canonical text. NULL after a complaint, or if the text is no search (*is_tune false). */
 const char *tune_canonical(build *b, const value_list *l, const char *text, bool *is_tune);
 /* Parses a canonical text. */
 bool tune_read(const build *b, const char *key, const char *text, spec_tune *out);
-/* The middle of a search, as canonical text: the row's value until one is chosen. */
+/* The middle of a search's range, as canonical text: the row's value until the search has chosen one. */
 const char *tune_middle(build *b, const spec_tune *t);
-/* "until 0.5 BLEU, at most 20": fills b->s->until. False: a list of seeds, or after a complaint (*bad). */
+/* "until 0.5 BLEU, at most 20": fills b->s->until. False for a list of seeds, or after a complaint (*bad). */
 bool read_until(build *b, const char *where, const char *text, bool *bad);
 void read_match(build *b, const char *where, const char *text); /* params | flops | time, then "by KEY" */
 void read_criterion(build *b, const ini_entry *at, size_t n);

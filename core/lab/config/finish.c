@@ -110,7 +110,7 @@ static void copy_setting(build *b, const setting *from, settings *to)
     settings_set(to, from->key, from->value, b->a);
 }
 
-/* Chosen values override the file; a search without one keeps the middle of its range and is listed. */
+/* Chosen values override the file; a search without a chosen value keeps the middle of its range and is listed. */
 static void apply_chosen(build *b, spec_row *row)
 {
     spec_tune any;
@@ -159,15 +159,15 @@ static bool resolve_row(build *b, spec_row *row)
     check_clash(b, row, &plugins);
     for (size_t i = 0; i < plugins.n; i++) add_params(b, row, plugins.at[i], &params);
     for (size_t i = 0; i < params.n; i++) copy_setting(b, &params.at[i], &row->settings);
-    for (size_t i = 0; i < places.n; i++) { /* settings of layers: parameters of plugins in use */
+    for (size_t i = 0; i < places.n; i++) { /* then settings of layers for parameters of plugins that the row uses */
         const char *inner = place_inner(places.at[i].key);
         if (strchr(inner, '.') && settings_get(&params, inner)) copy_setting(b, &places.at[i], &row->settings);
     }
     return true;
 }
 
-/* Hashes a row. While a search is pending, the hash covers the searches themselves, so that the row differs from one
- * with the middle of the range and from one with another range. */
+/* Hashes a row. While a search is pending, the hash covers the searches themselves: the row differs from a row with the
+ * middle of the range, and from a row with another range. */
 static void hash_row(build *b, spec_row *row)
 {
     settings planned = {0};

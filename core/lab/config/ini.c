@@ -9,7 +9,7 @@ enum section_kind { EXPERIMENT, BASE, SWEEP, VARIANT, CONDITION, CRITERION, SCAL
 typedef struct { /* one section, or the settings that -s adds to one */
     enum section_kind kind;
     const char *where;
-    const char *name; /* the sweep's, variant's, condition's or plugin's; for layers the prefix of their keys */
+    const char *name; /* name of the sweep, variant, condition or plugin; for layers: the prefix of their keys */
     const ini_entry *at;
     size_t n;
     value_list *lists; /* [n]; empty (m = 0) for the section's own keys */
@@ -158,7 +158,7 @@ static void check_duplicates(build *b, section *s, const section *earlier)
     for (size_t i = 0; i < s->n; i++)
         for (size_t p = 0; p < s->lists[i].m; p++) {
             if (name_set_add(&seen, s->lists[i].keys[p], n_earlier + i, &first)) continue;
-            if (first == n_earlier + i) continue; /* twice in one entry: already reported by read_keys */
+            if (first == n_earlier + i) continue; /* the entry has the key twice: read_keys has reported it */
             const ini_entry *e = first < n_earlier ? &earlier->at[first] : &s->at[first - n_earlier];
             complain_twice(b, s->at[i].where, s->lists[i].keys[p], e->where);
             s->bad = true;
@@ -237,7 +237,7 @@ static void warn_overrides(build *b, const section *options)
 
 /* ---- rows ---- */
 
-/* The published rows of a section's n rows, or NULL if it names none. */
+/* The published rows of a section's n rows, or NULL if the section names no published row. */
 static const char **paper_rows(build *b, const section *s, size_t n)
 {
     const char **names;

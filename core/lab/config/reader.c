@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 enum {
-    KEY_MAX = 100, /* a key and the start of its value share one line of inih's */
+    KEY_MAX = 100, /* inih gets a key and the start of its value in one line */
     TITLE_MAX = 49 /* inih's buffer for section names has 50 bytes */
 };
 /* Characters with a meaning for inih are passed to it as control characters, which no line may contain. */
@@ -27,13 +27,13 @@ typedef struct {
     const char *path;
     const included *file; /* NULL: text in memory, which cannot include files */
     ini_file *out;
-    ini_section *section; /* NULL: none yet in this file */
-    size_t inherited;     /* its first entries, which come from included files */
+    ini_section *section; /* the section being read; NULL: this file has had no section yet */
+    size_t inherited;     /* number of the section's first entries that come from included files */
     arena *a;
     str *errors;
     bool skip;   /* the section header was invalid: skip its keys */
     str clean;   /* the cleaned line that inih gets */
-    size_t sent; /* bytes of it passed to inih so far */
+    size_t sent; /* bytes of `clean` passed to inih so far */
     bool joins;  /* the current piece continues the previous entry */
     str value;   /* value of the pieces so far */
     const char *key;
@@ -119,8 +119,8 @@ static bool is_plain(reader *r, const str *text)
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* Quotes must enclose a whole item: `open` follows the start, = , or /, `close` is followed by the end, a
- * comment, , or /. */
+/* Do the quotes enclose a whole item? Then the start of the value or one of = , / stands before `open`; after `close`
+ * stands the end of the line, a comment, or one of , /. */
 static bool quotes_item(const char *start, const char *open, const char *close)
 {
     const char *before = open, *after = close + 1;
@@ -276,7 +276,7 @@ static char *read_line(char *buffer, int size, void *user)
         str_free(&text);
         if (!more) return NULL;
     }
-    size_t room = (size_t)size - 4, left = r->clean.n - r->sent; /* less a blank before; CR, LF and NUL after */
+    size_t room = (size_t)size - 4, left = r->clean.n - r->sent; /* 4: a blank before the piece; CR, LF, NUL after */
     int n = (int)(left < room ? left : room);
     snprintf(buffer, (size_t)size, "%s%.*s", r->joins ? " " : "", n, str_text(&r->clean) + r->sent);
     r->sent += (size_t)n;

@@ -25,7 +25,7 @@ static const slurm_key keys[] = {
     {"extra", NULL, EXTRA,
      "other options of sbatch, separated by blanks: \"--nice=100 --mail-type=FAIL\"; `--slurm-args` takes all"},
 };
-/* Options for `extra`, with = if they need a value. None of them chooses a program, its environment or a file. */
+/* Options that `extra` may have, with = if they need a value. None chooses a program, its environment or a file. */
 #define EXTRAS                                                                                                         \
     "--account= --begin= --comment= --constraint= --contiguous --core-spec= --cpu-freq= --deadline= --dependency= "    \
     "--distribution= --exclude= --exclusive --gpus= --gpus-per-node= --gpus-per-task= --gres= --gres-flags= --hint= "  \
@@ -39,7 +39,7 @@ static bool is_word(build *b, const char *text)
     return *text && *text != '-' && !text[strcspn(text, " \t'\"")];
 }
 
-/* Is text a Slurm time: up to three numbers separated by ":", or D- and up to three? */
+/* Is the text a Slurm time: up to three numbers separated by ":", or "D-" followed by up to three? */
 static bool is_time(build *b, const char *text)
 {
     (void)b;

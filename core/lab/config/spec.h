@@ -13,7 +13,7 @@
 typedef struct {              /* a plugin, as the INI reader sees it */
     const char *kind, *name;  /* kind: one of AB_KINDS */
     const ab_option *params;  /* ends with {0}; NULL: none */
-    const char *const *calls; /* other attentions that it calls; NULL: none */
+    const char *const *calls; /* names of other attention plugins that this one calls; NULL: none */
 } plugin_schema;
 
 typedef struct { /* the available plugins */
@@ -27,8 +27,8 @@ typedef struct { /* the available plugins */
 
 typedef struct { /* lr = tune(1e-4 .. 1e-2, 5, seeds 2, extend): a search */
     const char *key;
-    double low, high, least, most; /* least, most: what the key allows */
-    int64_t n, seeds;              /* candidates; runs of each */
+    double low, high, least, most; /* least, most: the key's limits */
+    int64_t n, seeds;              /* n: number of candidates; seeds: runs of each candidate */
     bool whole, extend;            /* whole: integers only; extend: the search may leave the range */
     const char *text;              /* as printed in an INI */
 } spec_tune;
@@ -37,13 +37,13 @@ typedef struct {           /* one row of the table: a config without its seed */
     const char *group;     /* "A" for [sweep A]; "" for base and for a variant without `group` */
     const char *name;      /* "base", "A/heads=1", "big"; unique in the experiment */
     const char *changed;   /* "heads=1 d_k=512": the row's settings; "" for base */
-    const char *base;      /* name of the row to compare with (its own name: itself a base); NULL: base */
-    const char *size_base; /* a row of [scale]: name of base at its size; NULL: none */
+    const char *base;      /* name of the row to compare with; NULL: base. A row that is a base has its own name here */
+    const char *size_base; /* name of base at this row's size; NULL: [scale] did not add this row */
     const char *paper_row; /* row of the published table to compare with; default: the name */
-    size_t order;          /* 0 is base; the order of the table */
+    size_t order;          /* place in the table's order; 0: base */
     bool is_base;
     bool selected;     /* by `only`; without `only` all rows are selected */
-    bool run;          /* to train: the first of equal rows, if any of them is selected */
+    bool run;          /* this row is trained: of equal rows only the first is, if any of these rows is selected */
     int same_as;       /* index of the earlier row with the same hash, or -1 */
     settings swept;    /* the keys this row sets itself, as in the INI */
     settings given;    /* all settings before resolution ("auto" and "same" kept) */
@@ -118,7 +118,7 @@ void spec_plugin_path(const char *path, const spec_options *options, str *out);
 
 /* Appends the keys that an INI sets for all rows, by present name, each followed by a blank. Reports no errors. */
 void spec_names(const char *text, str *out);
-/* Appends the keys of one line (n bytes) likewise. section: the plugin of its section, or NULL. */
+/* Appends the keys of one line (n bytes) in the same form. section: the plugin of its section, or NULL. */
 void spec_add_names(const char *keys, size_t n, const char *section, str *out);
 
 /* Successive halving (search.c): number of rungs for `candidates` trials; how many of `alive` trials go on. */

@@ -262,7 +262,7 @@ static void add_range(build *b, value_list *l, int64_t from, int64_t to, int64_t
         const char *text = arena_printf(b->a, "%lld", (long long)x);
         size_t before = b->errors->n;
         add_item(b, l, &text);
-        if (b->errors->n != before || b->n_values >= MOST_ALL_VALUES) return; /* one complaint for a range */
+        if (b->errors->n != before || b->n_values >= MOST_ALL_VALUES) return; /* one complaint is enough for a range */
     }
 }
 

@@ -211,10 +211,10 @@ static void draw_series(const frame *f, const series *s)
 /* ---- legend: below the chart, if a name has no room inside it ---- */
 
 enum { MIN_HEIGHT = 120 }; /* height of the chart without its legend */
-enum { SAMPLE = 26 };      /* width of a line's sample, or of the number */
+enum { SAMPLE = 26 };      /* width of a line's sample in the legend, or of a point's number */
 
 typedef struct {
-    size_t n, columns; /* entries, 0: no legend; columns */
+    size_t n, columns; /* n: entries of the legend; 0: no legend */
     double height;
 } legend;
 
@@ -341,7 +341,7 @@ static double overlap(const box *a, const box *b)
     return w > 0 && h > 0 ? w * h : 0;
 }
 
-/* Chooses, of eight positions around a point, the one where its label overlaps least with existing shapes. */
+/* Chooses one of eight positions around a point: where the label overlaps existing shapes least. */
 static box best_box(const frame *f, double x, double y, double width, const box *taken, size_t n, double *covered)
 {
     static const double ways[][2] = {{1, 0}, {-1, 0}, {0, -1}, {0, 1}, {1, -1}, {-1, -1}, {1, 1}, {-1, 1}};

@@ -6,11 +6,11 @@
 /* n points; x must ascend if a line joins them. NaN is a gap. low, high: an interval around each y, or NULL. */
 typedef struct {
     const char *name; /* label beside the line or point; NULL: none */
-    const char *key;  /* for draw_open; NULL: none */
+    const char *key;  /* the argument `key` of draw_open; NULL: none */
     const char *hint; /* tooltip; NULL: name */
     int color, dash, marker;
     bool line, points, band; /* band: draws the interval as an area along the line, else as error bars */
-    bool faint;              /* context: thin and pale */
+    bool faint;              /* drawn thin and pale, as context */
     size_t n;
     const double *x, *y, *low, *high;
 } series;
@@ -27,8 +27,8 @@ typedef struct {
     bool exact_height;     /* a legend takes its room from the chart instead of adding to its height */
 } chart;
 
-/* Names are written beside their lines and points; if one is too long, all are in a legend below the chart. NULL if no
- * series has a point. The caller frees. A logarithmic axis omits values that are not positive. */
+/* Names are written beside their lines and points; if a name is too long, all names are in a legend below the chart.
+ * NULL if no series has a point. The caller frees. A logarithmic axis omits values that are not positive. */
 drawing *chart_draw(const chart *c, const series *s, size_t n);
 
 /* ---- axis.c ---- */

@@ -9,7 +9,7 @@ static void real(str *out, double v, const char *missing)
     str_add(out, isfinite(v) ? format_real(v, text) : missing);
 }
 
-/* Appends y, low and high of point k, the separator before each. */
+/* Appends y, low and high of point k, each after a separator. */
 static void values(str *out, const series *s, size_t k, char separator, const char *missing)
 {
     const double v[] = {s->y[k], s->low ? s->low[k] : NAN, s->high ? s->high[k] : NAN};

@@ -22,7 +22,7 @@ void draw_css(str *out);
 
 typedef struct {
     int stroke, fill; /* draw_color or series_color; COLOR_NONE: none */
-    double width;     /* width of the line; 0: 1 */
+    double width;     /* width of the line; 0: a width of 1 */
     double opacity;   /* 0: 1 */
     int dash;         /* 0 solid, 1 dashed, 2 dotted, 3 dash and dot */
 } pen;
@@ -58,7 +58,7 @@ void draw_close(drawing *d);
 double text_width(const char *text, double size, bool bold);
 
 enum svg_style {
-    SVG_THEMED, /* inside a page with draw_css: uses its colours */
+    SVG_THEMED, /* inside a page with draw_css: uses the page's colours */
     SVG_ALONE   /* a standalone file: own colours, on white */
 };
 void drawing_svg(const drawing *d, enum svg_style style, str *out);

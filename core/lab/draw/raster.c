@@ -9,7 +9,7 @@
 
 enum { SUBLINES = 16, DISC_PIECES = 48, MOST_DASHES = 4 };
 static const double miter_limit = 4,
-                    bold_part = 0.045, /* SVG's miter limit; stroke of bold letters, relative to their size */
+                    bold_part = 0.045, /* miter_limit is SVG's; bold_part: stroke of bold letters, relative to size */
     bold_width = 1.06;                 /* as in text_width */
 
 typedef struct {
@@ -22,7 +22,7 @@ typedef struct {
     edge *edges;        /* edges of the current shape, in pixels */
     size_t n, cap;
     float *cover; /* [width + 2]: coverage of one row */
-    double *at;   /* crossings of one line: x, direction */
+    double *at;   /* where one sampled line crosses edges: x and direction of each crossing */
     size_t at_cap;
     err *e;
     int bad;
@@ -107,7 +107,7 @@ static void fill(canvas *c, int color, double opacity)
     c->n = 0;
 }
 
-/* Adds a polygon. All polygons get one orientation, so that overlapping ones add up. xy: in units. */
+/* Adds a polygon. All polygons get one orientation, so that overlapping polygons add up. xy: in units. */
 static void add_polygon(canvas *c, const double *xy, size_t n, bool turn)
 {
     double area = 0;
@@ -222,7 +222,7 @@ static void disc(canvas *c, const shape *s)
 enum { UNITS = 2048, ARC_PIECES = 6 };
 extern const char letters_txt[];
 
-/* The outline of a character, *width in units; NULL: it has none. */
+/* Returns the outline of a character, and its *width in units; NULL: letters.txt lacks the character. */
 static const char *outline(uint32_t code, double *width)
 {
     for (const char *line = letters_txt; *line; line = strchr(line, '\n') + 1) {

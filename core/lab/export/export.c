@@ -60,7 +60,7 @@ static const int64_t missing = INT64_MIN;
 typedef struct {
     const char *name;
     frame_type type;
-    const char *text; /* one of the three by type; NULL, NaN and `missing`: none */
+    const char *text; /* only the field of the column's type is used; a missing value is NULL, NaN or `missing` */
     double real;
     int64_t whole;
 } cell;

@@ -7,7 +7,7 @@ typedef enum { FRAME_WHOLE, FRAME_REAL, FRAME_TEXT } frame_type;
 typedef struct {
     const char *name;
     frame_type type;
-    int64_t *whole;    /* one of the three has [n_rows] values */
+    int64_t *whole;    /* only the array of the column's type has [n_rows] values */
     double *real;      /* NaN: missing value, as everywhere in ablate */
     const char **text; /* NULL: missing value */
     bool *missing;     /* for `whole` */

@@ -29,8 +29,8 @@ static void record(str *out, str *event)
     str_free(event);
 }
 
-/* Event: wall_time 1, step 2, file_version 3, summary 5. Summary: value 1. Value: tag 1, simple_value 2, tensor 8,
- * metadata 9. */
+/* Field numbers. Event: wall_time 1, step 2, file_version 3, summary 5. Summary: value 1. Value: tag 1, simple_value 2,
+ * tensor 8, metadata 9. */
 static void scalar(str *out, double wall_time, int64_t step, const char *tag, double v)
 {
     str value = {0}, summary = {0}, event = {0};
@@ -67,8 +67,8 @@ static void hparams(str *out, double wall_time, const char *tag, int field, str 
     record(out, &event);
 }
 
-/* SessionStartInfo: hparams 1, a map of google.protobuf.Value (number_value 2, string_value 3, bool_value 4);
- * group_name 4; start_time_secs 5. */
+/* Field numbers. SessionStartInfo: hparams 1, a map of google.protobuf.Value (number_value 2, string_value 3,
+ * bool_value 4); group_name 4; start_time_secs 5. */
 static void settings(const run_record *r, str *out)
 {
     str info = {0};

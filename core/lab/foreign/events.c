@@ -66,8 +66,8 @@ static double double_of(uint64_t bits)
     return d;
 }
 
-/* TensorProto: dtype 1 (float 1, double 2), shape 2, content 4, float_val 5, double_val 6. False unless the tensor has
- * exactly one number. */
+/* Field numbers. TensorProto: dtype 1 (float 1, double 2), shape 2, content 4, float_val 5, double_val 6. Returns false
+ * unless the tensor has exactly one number. */
 static bool tensor_number(bytes b, double *out)
 {
     piece x;
@@ -86,8 +86,8 @@ static bool tensor_number(bytes b, double *out)
     return found;
 }
 
-/* SummaryMetadata: plugin_data 1 { plugin_name 1 }. TensorFlow 2 marks scalars with it; others show pictures, text
- * ... */
+/* Field numbers. SummaryMetadata: plugin_data 1 { plugin_name 1 }. TensorFlow 2 marks scalars with the plugin's name;
+ * other plugins show pictures, text ... */
 static bool is_other_plugin(bytes b)
 {
     piece x, y;
@@ -99,7 +99,7 @@ static bool is_other_plugin(bytes b)
     return false;
 }
 
-/* Summary.Value: tag 1, simple_value 2, tensor 8, metadata 9. */
+/* Field numbers. Summary.Value: tag 1, simple_value 2, tensor 8, metadata 9. */
 static int add_value(sheet *s, bytes b, int64_t step, const char *name, const char *run, size_t record, err *e)
 {
     piece x;
@@ -126,7 +126,7 @@ static int add_value(sheet *s, bytes b, int64_t step, const char *name, const ch
     return bad;
 }
 
-/* Event: step 2, summary 5 { value 1 }. */
+/* Field numbers. Event: step 2, summary 5 { value 1 }. */
 static int add_event(sheet *s, bytes b, const char *name, const char *run, size_t record, err *e)
 {
     piece x, y;

@@ -1,6 +1,6 @@
-/* foreign.h - makes an experiment of other trainers' runs. All have one shape (docs/import.md): a table of named
- * columns, long or wide, to which readers map other programs' files. shape.c finds the columns, runs.c makes runs and
- * results, referee.c warns as a referee would, record.c writes the record that the database imports. */
+/* foreign.h - makes an experiment of other trainers' runs. Readers map other programs' files to one shape
+ * (docs/import.md): a table of named columns, long or wide. shape.c finds the columns, runs.c makes runs and results,
+ * referee.c warns as a referee would, record.c writes the record that the database imports. */
 #ifndef ABLATE_FOREIGN_FOREIGN_H
 #define ABLATE_FOREIGN_FOREIGN_H
 #include "lab/foreign/sheet.h"
@@ -8,13 +8,13 @@
 
 typedef struct {
     const char *name, *note;
-    text_list row, settings;           /* names of columns; none for row: the column "row" */
+    text_list row, settings;           /* names of columns; no name in `row`: the column "row" */
     text_list metrics;                 /* names of metrics; the first is judged */
-    const char *seed, *step, *example; /* names of columns; NULL: "seed", "step", "example", if there */
-    const char *base;                  /* a row; NULL: the first */
+    const char *seed, *step, *example; /* names of columns; NULL: "seed", "step", "example", if such a column exists */
+    const char *base;                  /* name of a row; NULL: the first row */
     text_list lower, higher;           /* metrics for which lower or higher is better */
     double margin;                     /* differences up to this are equivalent, in units of the judged metric */
-    const char *failed_as;             /* a failed run's score; NULL: its row gets no verdict */
+    const char *failed_as;             /* score of failed runs; NULL: a row with failed runs gets no verdict */
     bool best;                         /* a curve's result is its best evaluation, not its last */
 } foreign_options;
 
@@ -28,7 +28,7 @@ typedef struct {
     size_t row, metric, example; /* example SIZE_MAX: none */
     int64_t seed, step;          /* step -1: none */
     double value;                /* NaN: not finite, or missing */
-    bool missing, failed;        /* failed: its run did not end as planned */
+    bool missing, failed;        /* failed: the run did not end as planned */
     size_t record;
 } observation;
 

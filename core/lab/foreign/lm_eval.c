@@ -1,6 +1,6 @@
 /* lm_eval.c - reads files of lm-evaluation-harness: results_TIME.json with one value per task and metric, and with
- * --log_samples a samples_TASK_TIME.jsonl per task, whose metrics are per example. Metrics are named TASK/METRIC.
- * Their seeds draw few-shot examples: they are no seeds of training, and are left out. */
+ * --log_samples a samples_TASK_TIME.jsonl per task, whose metrics are per example. Metrics are named TASK/METRIC. Seeds
+ * in these files draw few-shot examples; they are not seeds of training, and are left out. */
 #include "lab/foreign/json.h"
 #include <string.h>
 

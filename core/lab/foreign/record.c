@@ -83,7 +83,7 @@ static cJSON *result_of(foreign *f, const outcome *x, const foreign_options *o)
     else
         cJSON_AddNullToObject(r, "value");
     if (!x->has_stats) return r;
-    /* AB_SUM_RATIO's statistics, 100 part / whole: each example's part is its score, its whole 100 */
+    /* statistics of AB_SUM_RATIO, 100 * parts / wholes: an example's part is its score, its whole is 100 */
     db_stats stats = {x->n_examples, 2, xmalloc(2 * x->n_examples * sizeof(double))};
     for (size_t i = 0; i < x->n_examples; i++)
         stats.value[2 * i] = x->scale * x->examples[i].value, stats.value[2 * i + 1] = 100;

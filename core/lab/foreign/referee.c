@@ -54,7 +54,7 @@ static void ask_length(foreign *f)
                      (long long)most);
 }
 
-/* Warns of rows that differ from base in several settings: they do not show which one matters. */
+/* Warns of rows that differ from base in several settings: such a row does not show which setting matters. */
 static void ask_settings(foreign *f)
 {
     str list = {0};

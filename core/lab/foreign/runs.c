@@ -91,7 +91,7 @@ static int read_row(const foreign *f, size_t record, str *out, int64_t *seed, er
     return 0;
 }
 
-/* Refuses a row with two values of a setting: if the score chose between them, no test holds. */
+/* Refuses a row with two values of a setting: whoever chooses the value by its score makes all tests invalid. */
 static int check_settings(const foreign *f, size_t row, size_t record, err *e)
 {
     for (size_t i = 0; i < f->columns.n_settings; i++) {
@@ -125,7 +125,7 @@ static bool is_wanted(const foreign_options *o, const char *metric)
     return !o->metrics.n;
 }
 
-/* Adds the value. A missing one is recorded if the table has no steps; in a curve it is only a gap. */
+/* Adds the value. If it is missing: recorded as missing in a table without steps, left out of a curve. */
 static int add_value(foreign *f, observation x, const char *metric, const char *cell, size_t *cap, err *e)
 {
     if (read_value(f, x.record, metric, cell, &x, e)) return -1;
@@ -168,7 +168,7 @@ static int compare(const void *pa, const void *pb)
     if (!c) c = order(a->example != SIZE_MAX, b->example != SIZE_MAX);
     if (!c && a->example != SIZE_MAX) c = order(a->example, b->example);
     if (!c) c = a->step < b->step ? -1 : a->step > b->step;
-    if (!c) c = order(!a->missing, !b->missing); /* missing first: a value in another record counts */
+    if (!c) c = order(!a->missing, !b->missing); /* missing values first: a value in another record counts */
     return c ? c : order(a->record, b->record);
 }
 

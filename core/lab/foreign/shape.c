@@ -1,5 +1,5 @@
-/* shape.c - finds the columns of a table by the options or by their documented names. Nothing is guessed: a column that
- * neither names is left out. */
+/* shape.c - finds a table's columns by the options or by their documented names. Nothing is guessed: a column that
+ * neither the options nor the documentation names is left out. */
 #include "lab/foreign/foreign.h"
 
 static int no_column(const sheet *s, const char *option, const char *name, err *e)

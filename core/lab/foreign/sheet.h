@@ -16,7 +16,7 @@ typedef struct {
     size_t n, cap, n_slots;
     size_t *slots;
 } names;
-size_t names_add(names *x, arena *a, const char *text); /* returns its number; adds a new text */
+size_t names_add(names *x, arena *a, const char *text); /* adds a new text; returns the text's number */
 size_t names_find(const names *x, const char *text);    /* SIZE_MAX: no such name */
 void names_free(names *x);
 

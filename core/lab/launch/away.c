@@ -95,7 +95,7 @@ static int write_task(launcher *l, away_job *j, size_t i, str *claims, err *e)
 {
     worker *w = &j->run[i].w;
     const db_claim *c = &w->claim;
-    w->events = away_events(j->spool, (int64_t)i, 0); /* for ranks; a single worker writes to its descriptor 3 */
+    w->events = away_events(j->spool, (int64_t)i, 0); /* used by ranks; a single worker writes to its descriptor 3 */
     if (db_trained_model(l->d, c, l->o->folder, &w->texts, &w->model, e) || worker_folder(w, l->o, e)) return -1;
     if (w->ranks > j->ranks) j->ranks = w->ranks;
     char **args = worker_arguments(w, 0, l->o, l->threads);
@@ -211,7 +211,7 @@ int away_ended(const away_job *j, size_t i, int *code, int *sig)
     return file_exists(path) && !file_read(path, &text, &none) && sscanf(str_text(&text), "%d %d", code, sig) == 2;
 }
 
-/* Handles a failed write: drops the run if another process has it now; else the database failed: -1. */
+/* Handles a failed write. If another process has taken over the run, drops it; else the database failed: -1. */
 static int lose(launcher *l, away_run *a, err *e)
 {
     if (db_holds(l->d, &a->w.claim)) return -1;
@@ -224,7 +224,7 @@ static int lose(launcher *l, away_run *a, err *e)
 int away_end(launcher *l, away_job *j, size_t i, int code, int sig, err *e)
 {
     away_run *a = &j->run[i];
-    if (collect_events(l, j, i, e)) return lose(l, a, e); /* its last events */
+    if (collect_events(l, j, i, e)) return lose(l, a, e); /* the run's last events */
     if (j->engine->end) j->engine->end(a);
     if (launch_end(l, &a->w, code, sig, e)) return lose(l, a, e);
     a->over = true;
@@ -351,7 +351,7 @@ static int submitter_is_gone(const away_job *j, bool *gone, err *e)
     AUTOFREE char *path = path_join(j->spool, "submitter");
     struct stat info;
     CLEANUP(str_free) str owner = {0};
-    bool there = !stat(path, &info); /* no file yet: that host has claimed nothing */
+    bool there = !stat(path, &info); /* no file yet: the other host has claimed nothing */
     int bad = there && file_read(path, &owner, e);
     *gone = there && !bad && (db_owner_is_gone(str_text(&owner)) || now() - seconds_of(info.st_mtim) > HOUR);
     return bad;

@@ -28,8 +28,8 @@ typedef struct {
     worker w;
     int start;    /* number of the worker's start whose events are being read */
     off_t read;   /* bytes of the events read */
-    int missing;  /* consecutive times that the engine did not know its task */
-    int launched; /* how often its command was started; the last time in round `round` (engine.c) */
+    int missing;  /* consecutive checks in which the engine did not know the run's task */
+    int launched; /* how often the run's command was started; the last start was in round `round` (engine.c) */
     int round;
     bool over;
 } away_run;
@@ -56,7 +56,7 @@ struct away_job {
     size_t n;
     int per_task, ranks; /* runs per task; most ranks of a run */
     double asked;        /* ticks() of the engine's last `look` */
-    int rounds, unread;  /* for engine.c; unread: consecutive checks that found an unreadable file */
+    int rounds, unread;  /* both for engine.c; unread: consecutive checks that found an unreadable file */
     bool cancelled;
 };
 
@@ -72,8 +72,8 @@ int away_ended(const away_job *j, size_t i, int *code, int *sig);
 /* SPOOL/WHAT-I; the caller frees. */
 char *away_part(const char *spool, const char *what, int64_t i);
 char *away_events(const char *spool, int64_t i, int start);
-/* Returns the seconds since SPOOL/WHAT-I was written or touched (owner-I: by its task); *touched: when. -1: there is no
- * such file. 0 and *e: it cannot be opened, or no file can be written beside it to compare times. */
+/* Returns the seconds since SPOOL/WHAT-I was written or touched (its task touches owner-I); *touched: that time. -1: no
+ * such file. 0 and *e: the file cannot be opened, or no file can be written beside it to compare times. */
 double away_age(const char *spool, const char *what, int64_t i, struct timespec *touched, err *e);
 /* Seconds of silence after which a task loses its run: 60, or $ABLATE_TASK_LEASE. */
 double away_lease(void);

@@ -50,7 +50,7 @@ static int check_path(const char *path, err *e)
 typedef struct {
     const char *program, *spool, *command;
     int64_t at_once;
-    char **folder; /* [n] its runs' folders */
+    char **folder; /* [n] folders of the round's runs */
     int64_t *run;
     pid_t *pid;
     size_t n;
@@ -192,7 +192,7 @@ static int sign(const away_job *j, char hash[65], err *e)
     return bad;
 }
 
-/* A folder of runs may be another user's: a command is started again only if this host or this user wrote it. */
+/* A folder of runs may be another user's: a command is started again only if this host or user wrote the command. */
 static bool may_start(const launcher *l, const away_job *j)
 {
     AUTOFREE char *path = path_join(j->spool, "signed");
@@ -282,8 +282,8 @@ static int read_job(away_job *j, err *e)
     return bad ? -1 : j->rounds > 0;
 }
 
-/* Returns the exit status of the last command for run i; -1: it runs; -2: its process ended without recording one, or
- * never wrote host-R. *unread: why a file that exists cannot be read. */
+/* Returns the exit status of the last command for run i; -1: the command runs; -2: its process ended without recording
+ * a status, or never wrote host-R. *unread: why a file that exists cannot be read. */
 static int status_of(const away_job *j, size_t i, err *unread)
 {
     AUTOFREE char *path = away_part(j->spool, "status", (int64_t)i),
@@ -312,7 +312,7 @@ static const char *why(const away_job *j, size_t i, int status, bool may, char o
     return out;
 }
 
-/* Is run i lost? Its task is silent, or it has none and its command failed. */
+/* Is run i lost? Yes if its task is silent, or if it has no task and its command failed. */
 static bool is_lost(away_job *j, size_t i, double *silent, int *status, err *unread)
 {
     away_run *a = &j->run[i];
@@ -357,7 +357,7 @@ static int inspect(launcher *l, away_job *j, err *e)
     return bad;
 }
 
-/* Is this process the launch-round of the spool? host-R alone does not show it: another may have written the file. */
+/* Is this process the launch-round of the spool? host-R alone does not show it: another process may have written it. */
 static bool starts_round(long process, const char *spool)
 {
     char path[64];

@@ -90,7 +90,7 @@ void event_result(const metric *m, const char *signature, double value, int64_t 
     send_line(&line);
 }
 
-/* Sends up to two fields; NULL: none. */
+/* Sends a line with up to two fields; leaves out a NULL field. */
 static void pair(const char *kind, const char *a, const char *b)
 {
     str line = begin(kind);

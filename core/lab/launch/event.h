@@ -27,10 +27,10 @@
 enum { WORKER_DONE = 0, WORKER_FAILED = 1, WORKER_DIVERGED = 3, WORKER_STOPPED = 75 };
 
 /* ---- worker's side ---- */
-void events_open(int fd); /* send events there from now on; -1: nowhere. SIGPIPE is ignored */
+void events_open(int fd); /* from now on events are written to fd; -1: to no file. SIGPIPE is ignored */
 bool events_broken(void); /* the host is gone, or a line was lost; no more events are sent */
 void event_phase(const char *name);
-/* dropped if too frequent */
+/* sends nothing within 0.3 s of the last progress, unless the step is the last */
 void event_progress(int64_t step, int64_t total, double ppl, double tokens_per_second);
 void event_point(const char *metric, int64_t step, double value);
 /* stats: [n][width of m->sum], or NULL */
@@ -55,6 +55,6 @@ void event_run_line(str *out, const char *folder, int64_t seed, bool fresh);
 void event_threads_line(str *out, int threads);
 /* Splits a line in place into at most `max` unescaped fields, the last with the rest; returns their number. */
 int event_split(char *line, char **field, int max);
-/* Reads the rows x width numbers of a result's last field; NULL if there are fewer. The caller frees. */
+/* Reads the rows x width numbers of a result's last field; NULL if there are fewer numbers. The caller frees. */
 double *event_stats(const char *field, size_t rows, size_t width);
 #endif

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* seconds: until a warning; from TERM to KILL; from the interrupt to KILL; until mpirun is asked again; between two
- * rounds of the loop that show that this process was suspended */
+/* In seconds. SILENCE: until a warning; GRACE: from TERM to KILL; INTERRUPT_GRACE: from the interrupt to KILL;
+ * ASK_AGAIN: until mpirun is asked again; HELD: a longer round of the loop shows that this process was suspended. */
 enum { SILENCE = 60, GRACE = 10, INTERRUPT_GRACE = 300, ASK_AGAIN = 2, HELD = 10 };
 
 /* ---- signals: counted, handled in the loop ---- */
@@ -102,7 +102,7 @@ static enum db_status outcome(launcher *l, worker *w, int code, int sig, const c
     }
     if (code == WORKER_DIVERGED && w->diverged) return *what = "diverged", DB_DONE;
     if ((l->out->interrupted || l->out->stopped) && worker_was_asked(code, sig)) return *what = "stopped", DB_QUEUED;
-    if (code == WORKER_STOPPED) { /* not stopped by this host: an immediate restart could loop forever */
+    if (code == WORKER_STOPPED) { /* this host did not ask: restarting at once could loop forever */
         snprintf(w->error, sizeof w->error, "stopped by another process");
         return *what = "killed", DB_KILLED;
     }
@@ -158,7 +158,7 @@ static int finish(launcher *l, worker *w, err *e)
     return launch_end(l, w, code, sig, e);
 }
 
-/* Records the end of a run whose process waits for another. */
+/* Records the end of a run whose process now waits for another run. */
 static int finish_idle(launcher *l, worker *w, err *e)
 {
     resting process = worker_detach_process(w);
@@ -179,7 +179,7 @@ void launch_lost(launcher *l, worker *w)
 }
 
 /* Handles a failed write for this worker. If another process took over the run (this one slept longer than its lease),
- * kills the worker, because it must not write a checkpoint over the new one's. Otherwise the database failed: -1. */
+ * kills the worker: it must not overwrite the new worker's checkpoint. Otherwise the database failed: -1. */
 static int drop_lost(launcher *l, worker *w, err *e)
 {
     if (db_holds(l->d, &w->claim)) return -1;
@@ -229,7 +229,7 @@ static int active(const launcher *l)
     return n;
 }
 
-/* Is there room for one more run? Removes done runs' checkpoints if the disk is full. 0: no; *wait: try again. */
+/* Is there room for one more run? Removes done runs' checkpoints if the disk is full. 0: no; *wait: ask again later. */
 static int has_room(launcher *l, bool *wait, err *e)
 {
     const launch_options *o = l->o;

@@ -10,34 +10,34 @@
 
 typedef struct {
     db_claim claim;
-    pid_t pid; /* 0: no process */
+    pid_t pid; /* process id of the worker; 0: no process */
     int fd;    /* the worker's events; -1: closed */
     bool gone; /* the worker's process has ended and was reaped */
     int jobs;  /* > 0: socket for further runs and numbers of threads */
-    int lent;  /* threads lent to it; 0: its own only */
+    int lent;  /* threads lent to the worker; 0: it uses only its own */
     bool idle; /* the worker's process waits for a run */
     char *folder, *log, *argv_json;
     const char *model; /* trained model to decode with, of a run that differs only in decoding; NULL: train */
-    int ranks;         /* processes of the run; more than one: pid is mpirun's */
-    char *events;      /* with ranks: the named pipe or file for their events */
+    int ranks;         /* processes of the run; if more than one, pid is mpirun's */
+    char *events;      /* with ranks: the named pipe or file for the ranks' events */
     str buffer;        /* incomplete events */
     str late;          /* events after those in `buffer`, read while another process held the database */
-    db_point *points;  /* received but not yet written; their names are in `buffer` */
+    db_point *points;  /* points received but not yet written; their metrics' names are in `buffer` */
     size_t n_points, points_cap;
     char phase[24], device[24]; /* "cpu", "cuda:1" */
     int64_t step, total, first_step;
     double ppl, tokens_per_second, dev_ppl;
     care_curve curve;
-    double news;                /* ticks() of its last event */
-    double term_at;             /* when the watchdog asked it to stop; 0: never */
+    double news;                /* ticks() of the worker's last event */
+    double term_at;             /* ticks() when the watchdog asked the worker to stop; 0: never */
     bool silent;                /* the worker's silence has been reported */
-    double started, first_tick; /* ticks() at the process's start, at its first progress */
-    bool diverged, ended;       /* ended: it has sent its last line */
-    double reported;            /* ticks() when it reported that it was done, stopped or diverged; 0: not yet */
-    double asked_at;            /* ticks() when it was last asked to stop; 0: never */
+    double started, first_tick; /* ticks() at the process's start, and at the process's first progress */
+    bool diverged, ended;       /* ended: the worker has sent the line `end` */
+    double reported;            /* ticks() when the worker reported done, stopped or diverged; 0: not yet */
+    double asked_at;            /* ticks() when the worker was last asked to stop; 0: never */
     bool hung;                  /* mpirun did not exit after its ranks and was killed */
     char error[2048];
-    char scores[256];    /* "  PPL 5.31  BLEU 24.9": its results so far, as text */
+    char scores[256];    /* "  PPL 5.31  BLEU 24.9": the run's results so far, as text */
     db_provenance facts; /* texts owned by `texts` */
     arena texts;
 } worker;
@@ -56,14 +56,14 @@ typedef struct {
 int worker_start(worker *w, resting *r, int slot, const launch_options *o, int threads, err *e);
 /* Detaches the process from an idle worker. */
 resting worker_detach_process(worker *w);
-void worker_dismiss(resting *r);          /* ends the process and waits for its end */
+void worker_dismiss(resting *r);          /* ends the process and waits until it has ended */
 int launch_gpus(const launch_options *o); /* number of GPUs for the runs; 0: the runs use the CPU */
 void worker_clear(worker *w);
-/* Asks for a checkpoint and exit: SIGTERM; with ranks SIGUSR1, which mpirun forwards to all. */
+/* Asks the worker to checkpoint and exit: by SIGTERM, or with ranks by SIGUSR1, which mpirun forwards to all ranks. */
 void worker_ask_stop(worker *w);
-/* SIGKILL; with ranks to mpirun and to a program around it ($ABLATE_MPIRUN). The ranks end with mpirun. */
+/* Sends SIGKILL; with ranks to mpirun, whose end ends them, and to a program around mpirun ($ABLATE_MPIRUN). */
 void worker_kill(const worker *w);
-/* Did a process end because it was asked to stop: by itself, or by the signal before it could catch it? */
+/* Did the process end because it was asked to stop: by itself, or killed by the signal before it could catch it? */
 bool worker_was_asked(int code, int sig);
 
 /* ---- runs of several processes (ranks.c) ---- */
@@ -74,18 +74,18 @@ int ranks_command(worker *w, const char *program, char **args, int n, int most);
 void ranks_environment(void); /* sets mpirun's variables; call in the child */
 /* Makes the named pipe w->events: ends[0] for the host (reads do not wait), ends[1] for the child to hold. */
 int ranks_pipe(const worker *w, int ends[2], err *e);
-/* Splits a wait status into exit code and signal; -1: none. ranked: mpirun's code above 128 is a rank's signal. */
+/* Splits a wait status into exit code and signal; -1: none. ranked: mpirun's code above 128 means a rank's signal. */
 void ranks_status(int status, bool ranked, int *code, int *sig);
 /* Before starting ranks: removes files left in the run's folder by ranks killed before all had met. */
 void ranks_clear(const char *folder);
 
 typedef struct {
     char host[256];
-    char *commit, *diff; /* NULL: not a checkout; diff "": no changes */
+    char *commit, *diff; /* commit NULL: no checkout; diff "": no uncommitted changes */
 } provenance;
 
 void provenance_find(provenance *p, const launch_options *o);
-void provenance_write(const provenance *p, worker *w); /* into w->facts; p must outlive them */
+void provenance_write(const provenance *p, worker *w); /* writes p into w->facts; p must outlive w->facts */
 void provenance_free(provenance *p);
 
 /* Returns a program's output; NULL if it fails. The caller frees. */
@@ -130,22 +130,22 @@ typedef struct {
     double last_beat, interrupted_at;
     int handled;                    /* interrupts handled */
     double watched;                 /* ticks() when the workers were checked last */
-    bool told_room, told_notify;    /* printed that there is no room; called launch_options.notify */
+    bool told_room, told_notify;    /* the user was told that there is no room; launch_options.notify was started */
     size_t slurm_array, slurm_most; /* the cluster's MaxArraySize and MaxJobCount; 0: not asked yet (slurm.c) */
     launch_result *out;
 } launcher;
 
-extern volatile sig_atomic_t launch_interrupts, launch_signal; /* number of signals; the last one */
+extern volatile sig_atomic_t launch_interrupts, launch_signal; /* number of signals received; the last signal */
 void launch_catch_signals(void);
 void launch_let_signals_go(void);
 
 /* Records the events that are complete lines in w->buffer. */
 int launch_collect_events(launcher *l, worker *w, err *e);
-/* Lends cores that no run waits for to the running runs (lend.c). */
+/* Lends cores that no waiting run needs to the running runs (lend.c). */
 void launch_lend(launcher *l);
-/* Threads of each run from its start. */
+/* Returns the number of threads with which each run starts. */
 int launch_threads(const launch_options *o, int at_once);
-/* Runs launch_options.notify the first time that a run fails or goes wrong. */
+/* Starts launch_options.notify once: when the first run fails, diverges or has trouble in its dev curve. */
 void launch_notify(launcher *l, const worker *w, const char *what);
 /* Removes the checkpoints in a done run's folder (leftovers.c). */
 void leftovers_remove(const char *folder);

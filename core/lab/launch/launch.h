@@ -23,9 +23,9 @@ typedef struct {
     const char *device;               /* auto, cpu, cuda, cuda:N: passed on to workers ... */
     /* > 0: number of GPUs; with auto and cuda, worker i gets cuda:(i % gpus) instead */
     int gpus;
-    int ranks;   /* the largest number of processes of a run; 0: one */
-    int workers; /* at a time; 0: one per device, divided by ranks */
-    int threads; /* per worker; 0: all cores, divided by the workers */
+    int ranks;   /* the largest number of processes of a run; 0: one process */
+    int workers; /* number of workers at a time; 0: one per device, divided by ranks */
+    int threads; /* threads per worker; 0: all cores, divided by the number of workers */
     /* cores to share: each run gets at least `threads`, and more if fewer runs are left than fit; 0: do not share */
     int cores;
     /* seconds without a step or other event in training after which a worker is ended with TERM, then KILL; 0: never */
@@ -33,14 +33,14 @@ typedef struct {
     bool no_mps;                   /* workers that share a GPU take turns: no daemon is started (mps.h) */
     double disk_each, memory_each; /* bytes that a run needs; 0: not known. No run starts without that room */
     bool fail_fast;                /* the first failed run stops the others, which save first */
-    const char *notify; /* a line for the shell, started at the first run that fails or goes wrong; or NULL */
+    const char *notify; /* shell command, run once: when a run fails, diverges or has a troubled dev curve; or NULL */
     enum progress_mode progress;
     const char *resume_command; /* printed after an interrupt */
-    /* NULL: processes on this machine; else one Slurm array job: arguments for sbatch ("" for none) */
+    /* NULL: runs are processes on this machine; else one Slurm array job with these arguments for sbatch, or "" */
     const char *slurm;
-    int per_task; /* with Slurm: runs that share one task; 0: one */
-    /* NULL; else a shell command that starts runs on other machines. "{}" in it is the command of one run, and
-     * `workers` of them run at a time; without "{}" it gets the commands on standard input, one per line */
+    int per_task; /* with Slurm: number of runs that share one task; 0: one run */
+    /* a shell command that starts runs on other machines, or NULL. "{}" in it is the command of one run, and `workers`
+     * of them run at a time; without "{}" it gets the commands on standard input, one per line */
     const char *command;
     bool detach; /* with slurm or command: return once the runs are submitted; launch_sync records their progress */
     const char *const *worker_args; /* more arguments for workers ("--profile"), NULL-terminated; or NULL */

@@ -1,6 +1,6 @@
-/* lend.c - lends cores that no run waits for to running runs as threads (--workers auto), equally many to each; the
- * remainder goes to those with the longest time left. A run's numbers do not depend on its threads, but the time of its
- * updates does: tokens per second are measured only while it has its own threads alone. */
+/* lend.c - lends cores that no waiting run needs to the running runs, as threads (--workers auto): equally many to each
+ * run, the remainder to the runs with the longest time left. A run's numbers do not depend on its threads, but the time
+ * of its updates does: tokens per second are measured only while the run has no lent threads. */
 #include "lab/launch/internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 static const char pipes[] = "CUDA_MPS_PIPE_DIRECTORY", logs[] = "CUDA_MPS_LOG_DIRECTORY",
                   visible[] = "CUDA_VISIBLE_DEVICES", usual[] = "/tmp/nvidia-mps";
 
-/* Longest folder of the daemon's sockets, because a socket's path has at most 107 bytes. */
+/* LONGEST_PLACE: most bytes in the path of the folder of sockets, since a socket's path has at most 107. */
 enum { LONGEST_PLACE = 60, PATIENCE = 5 /* seconds until a daemon that was started answers */ };
 #define ASK_AGAIN 100000 /* microseconds */
 
@@ -120,8 +120,8 @@ static char *last_words(void)
     return last ? last : xstrdup("");
 }
 
-/* Starts the daemon without a numeric CUDA_VISIBLE_DEVICES: it would renumber these GPUs, and workers' numbers would
- * refer to the new ones. Names (GPU-..., MIG-...) stay. */
+/* Starts the daemon without a numeric CUDA_VISIBLE_DEVICES: the daemon would renumber these GPUs, and the workers'
+ * numbers would then mean other GPUs. Names (GPU-..., MIG-...) stay. */
 static int start_daemon(err *e)
 {
     const char *given = getenv(visible);

@@ -13,9 +13,9 @@ typedef struct {
     char folder[96];
 } mps;
 
-/* If `at_once` processes share fewer GPUs, and no_mps is false: finds or starts a daemon, prints which, and sets the
- * environment variables for workers. Without NVIDIA's program prints that workers take turns. *m is {0} before.
- * 0, or -1 and e: no daemon could be started, or none answers in $CUDA_MPS_PIPE_DIRECTORY. */
+/* If there are fewer GPUs than `at_once` processes, and no_mps is false, uses an existing daemon or starts one, prints
+ * which, and sets the workers' environment variables. Without NVIDIA's program prints that workers take turns. *m is
+ * {0} before. 0, or -1 and e: no daemon could be started, or none answers in $CUDA_MPS_PIPE_DIRECTORY. */
 int mps_begin(mps *m, const launch_options *o, int at_once, progress *p, err *e);
 /* Ends the daemon if mps_begin started it, and waits for its end. keep: keeps its logs and prints where they are. */
 void mps_end(mps *m, bool keep, progress *p);

@@ -20,7 +20,7 @@ typedef struct {
     str text;
     char **lines, **args; /* args: NULL at the end */
     const char *folder;
-    bool ranked; /* the command line is mpirun's */
+    bool ranked; /* the command line starts mpirun */
 } arguments;
 
 static void arguments_free(arguments *a)
@@ -58,7 +58,7 @@ static void child(const char *program, const arguments *a, const char *log, cons
     signal(SIGUSR1, SIG_IGN);
     dup2(out, 1), dup2(out, 2);
     if (to != 3) dup2(to, 3);
-    setpgid(0, 0); /* its own group: the task forwards the engine's signals */
+    setpgid(0, 0); /* a process group of its own: the task forwards signals */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(WORKER_STOPPED);
     if (a->ranked) {
@@ -100,13 +100,13 @@ typedef struct {
     const char *spool, *job; /* job: FOLDER/job, or NULL in Slurm */
     int64_t first, n, left;  /* first, n: runs of the task; left: workers that have not ended */
     pid_t *pid;              /* [n] */
-    bool *ranked;            /* [n] pid is mpirun's */
+    bool *ranked;            /* [n] is the pid mpirun's? */
     char me[192];
     bool time_is_up, told, again; /* again: a run stopped before its end and must resume */
-    bool failed;                  /* a worker could not be started, or its end could not be recorded */
+    bool failed;                  /* a worker could not be started, or a worker's end could not be recorded */
 } task;
 
-/* unread: returned if the owner file exists but cannot be read. */
+/* Is the run this task's? If its owner file exists but cannot be read, returns `unread`. */
 static bool is_mine(const task *t, int64_t i, bool unread)
 {
     AUTOFREE char *path = away_part(t->spool, "owner", i);
@@ -133,7 +133,7 @@ static bool take(const task *t, int64_t i, err *e)
     if (fd >= 0) close(fd);
     if (fd >= 0 || (silent >= lease && !lives)) {
         got = !file_write(path, t->me, strlen(t->me), e);
-        if (silent >= lease) away_rest(away_pause()); /* if two take over, the last to write has it */
+        if (silent >= lease) away_rest(away_pause()); /* if two tasks take over, the last to write has the run */
         got = got && is_mine(t, i, false);
     }
     return got;

@@ -87,7 +87,7 @@ static void on_point(launcher *l, worker *w, char **f)
     w->points[w->n_points++] = x;
 }
 
-/* Hashes the file outside of a transaction, because a large one would keep others from writing. */
+/* Hashes the file outside of a transaction: hashing a large file would keep other processes from writing. */
 static int on_artifact(launcher *l, worker *w, char **f, err *e)
 {
     enum { SMALL = 1 << 20 };
@@ -150,7 +150,7 @@ static int on_line(launcher *l, worker *w, char *line, err *e)
     return 0;
 }
 
-/* Writes events that arrived together in one transaction: one for each would be most of the host's work. */
+/* Writes events that arrived together in one transaction: one for each event would be most of the host's work. */
 int launch_collect_events(launcher *l, worker *w, err *e)
 {
     char *start = w->buffer.s, *end;

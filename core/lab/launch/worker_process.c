@@ -190,7 +190,7 @@ int worker_start(worker *w, resting *r, int slot, const launch_options *o, int t
     close(ends[1]);
     close(log);
     if (jobs[1] >= 0) close(jobs[1]);
-    if (w->pid > 0 && w->ranks > 1) setpgid(w->pid, w->pid); /* both call it: either may run first */
+    if (w->pid > 0 && w->ranks > 1) setpgid(w->pid, w->pid); /* parent and child call setpgid: either may run first */
     if (w->pid < 0) {
         close(ends[0]);
         if (jobs[0] >= 0) close(jobs[0]);

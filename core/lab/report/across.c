@@ -1,4 +1,4 @@
-/* across.c - ablate table of several experiments, the tasks: compares rows with equal names in all of them. */
+/* across.c - ablate table of several experiments, the tasks: compares rows with equal names in all tasks. */
 #include "lab/report/across.h"
 #include "lab/draw/chart.h"
 #include "lab/report/figures.h"

@@ -5,7 +5,7 @@
 
 enum { MOST_TASKS = 64 };
 typedef struct {
-    const char *metric; /* NULL: the headline metric of each */
+    const char *metric; /* NULL: the headline metric of each experiment */
     const char *to;     /* a file for performance profiles, or NULL */
     int format;         /* enum table_format */
 } across_options;

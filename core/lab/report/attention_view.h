@@ -1,5 +1,5 @@
-/* attention_view.h - attention weights of one sentence as an interactive page, or as one figure like the paper's 3 to
- * 5. */
+/* attention_view.h - attention weights of one sentence as an interactive page, or as one figure like figures 3 to 5 of
+ * Vaswani et al. 2017. */
 #ifndef ABLATE_REPORT_ATTENTION_VIEW_H
 #define ABLATE_REPORT_ATTENTION_VIEW_H
 #include "lab/draw/drawing.h"

@@ -25,14 +25,14 @@ static const char *item_name(const gathered *g, column_each each, size_t i, bool
     default: break;
     }
     if (i < 2 || (readers && (!g->paper.is_result[i] || published_comes_first(g))))
-        return NULL; /* 0, 1: key and label */
+        return NULL; /* columns 0 and 1 of a published table are its key and its label */
     return readers && same(g->paper.columns[i], "params_M") ? "params (M)" : g->paper.columns[i];
 }
 
 static const char *heading_of(const column *c, const char *item, bool readers, arena *a)
 {
     const char *pattern = readers ? c->heading : c->name, *at = strstr(pattern, "%s");
-    if (!readers && c->each == EACH_METRIC) /* BLEU is its mean, BLEU_sd its deviation */
+    if (!readers && c->each == EACH_METRIC) /* heading BLEU for the metric's mean, BLEU_sd for its deviation */
         return same(c->name, "mean") ? item : arena_printf(a, "%s_%s", item, c->name);
     return at ? arena_printf(a, "%.*s%s%s", (int)(at - pattern), pattern, item, at + 2) : pattern;
 }
@@ -44,7 +44,7 @@ const table_column *columns_of(const gathered *g, enum column_in in, size_t *n, 
     for (size_t k = 0; columns[k].in; k++) most += items_of(g, columns[k].each);
     table_column *out = arena_alloc(a, (most + 1) * sizeof *out);
     *n = 0;
-    for (size_t k = 0; columns[k].in; k = end) { /* all columns of one metric precede those of the next */
+    for (size_t k = 0; columns[k].in; k = end) { /* all columns of one metric precede the next metric's */
         column_each each = columns[k].each;
         end = k + 1;
         while (each != ONCE && columns[end].in && columns[end].each == each) end++;

@@ -60,7 +60,7 @@ static void values_json(const place *p, str *out)
 
 static int decimals_for(const gathered *g, size_t metric) /* decimals of a column */
 {
-    /* the best mean then shows whether values are fractions or percentages */
+    /* if higher is better, the best mean shows whether values are fractions or percentages */
     bool best_is_most = metric_better(&g->facts[metric], 1, 0) > 0;
     double largest = 0;
     int most = 0;
@@ -195,7 +195,7 @@ static const char *print_fixed(const place *p, double v, int digits, arena *a)
     return arena_printf(a, "%.*f", digits, v);
 }
 
-/* Prints a difference in its unit. */
+/* Prints a difference in the comparison's unit. */
 static const char *print_difference(const place *p, double v, int digits, arena *a)
 {
     return arena_printf(a, "%.*f", decimals_against(p) + digits, v);

@@ -10,16 +10,16 @@ typedef struct {
     const gathered *g;
     const gathered_row *row;
     size_t i;            /* index of the metric, setting or published column */
-    const comparison *c; /* the row against base in the metric; without one, in the headline metric */
+    const comparison *c; /* the row against base in metric i, or in the headline metric if the column has none */
 } place;
 
 typedef enum { ONCE, EACH_SETTING, EACH_METRIC, EACH_RECORDED, EACH_PUBLISHED } column_each;
-enum column_in { /* tables that have it; OWN and BESIDE: text, Markdown, LaTeX and HTML */
+enum column_in { /* the tables that have a column; OWN and BESIDE: text, Markdown, LaTeX and HTML */
                  OWN = 1,
                  BESIDE = 2,  /* next to the rows of a published table */
                  READERS = 3, /* both */
                  CSV = 4,
-                 JSON = 8,     /* in the row's object; EACH_METRIC: in each metric's object */
+                 JSON = 8,     /* columns of the row's object; with EACH_METRIC, of each metric's object */
                  AGAINST = 16, /* in "against_base" of each metric's object in JSON */
                  IF_ANY = 32   /* left out of JSON if it has no value */
 };
@@ -28,8 +28,8 @@ typedef struct column {
     const char *name; /* name in CSV and JSON */
     /* Heading for readers. %s: name of the metric, setting or published column; with ONCE, of the headline metric. */
     const char *heading;
-    /* Unit of the number in CSV and JSON. NULL: the metric's; "unit": the comparison's; "scale": the compared scale,
-     * natural logarithms if differences are in percent; "": none. */
+    /* Unit of the number in CSV and JSON. NULL: unit of the metric; "unit": of the comparison; "scale": of the compared
+     * scale, natural logarithms if differences are in percent; "": no unit. */
     const char *unit;
     unsigned in; /* column_in */
     column_each each;
@@ -37,8 +37,8 @@ typedef struct column {
     double (*number)(const place *p); /* NaN: nothing */
     /* A text (NULL: nothing). If there is a number too, readers get the text, CSV and JSON the number. */
     const char *(*text)(const place *p, arena *a);
-    void (*json)(const place *p, str *out); /* writes the value in JSON, if it is neither */
-    /* Prints a number for readers. digits: decimals; for some columns in addition to the metric's. */
+    void (*json)(const place *p, str *out); /* writes the value in JSON, if it is neither number nor text */
+    /* Prints a number for readers. digits: decimals; for some columns added to the metric's decimals. */
     const char *(*print)(const place *p, double v, int digits, arena *a);
     int digits;
     bool (*shown)(const gathered *g); /* NULL: always */
@@ -58,7 +58,7 @@ typedef struct {
 const table_column *columns_of(const gathered *g, enum column_in in, size_t *n, arena *a);
 /* Returns a cell for readers or for CSV; "" if it has no value. */
 const char *column_cell(const table_column *c, const gathered *g, const gathered_row *row, enum column_in in, arena *a);
-/* Appends an object with the columns of a place. */
+/* Appends a JSON object with the values of these columns at p. */
 void columns_json(const place *p, column_each each, enum column_in in, str *out);
 /* Lists all columns: headings and names, units, meanings. */
 void columns_describe(grid *t);
@@ -76,6 +76,6 @@ const char *other_text(const place *p, arena *a);
 const char *published_cell(const place *p, arena *a);
 void published_json(const place *p, str *out); /* appends the paper's row as an object, or null */
 void json_published(const read_published *p, size_t row, str *out);
-/* Is it table 1, 2 or 4 of the paper, which lists other systems? Ours are beside them. */
+/* Is it table 1, 2 or 4 of the paper, which lists other systems? Our rows are then beside the paper's. */
 bool published_comes_first(const gathered *g);
 #endif

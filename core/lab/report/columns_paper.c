@@ -6,7 +6,7 @@
 
 /* ---- settings, next to the paper's Table 3 ---- */
 
-/* Settings with a column there. */
+/* Settings that have a column in Table 3. */
 static const struct {
     const char *heading, *key;
 } settings[] = {

@@ -33,7 +33,7 @@ const char *comparison_rule(const comparison *c)
 
 /* ---- two rows ---- */
 
-/* Perplexities per token are comparable only over the same tokens. Column 2 of the statistics counts them. */
+/* Perplexities per token are comparable only over the same tokens. Column 2 of the statistics counts tokens. */
 static bool same_tokens(const row_runs *a, const row_runs *b)
 {
     const db_stats *x = &a->results[0]->stats, *y = &b->results[0]->stats;
@@ -73,7 +73,7 @@ static double models_p(const read_row *a, const read_row *b, const char *metric,
     return p;
 }
 
-/* Compares two rows; sentences are included if both rows have statistics of the same ones. */
+/* Compares two rows; sentences are included if both rows have statistics of the same sentences. */
 static difference compare_arms(const row_runs *row, const row_runs *base, double most_df, bool *crossed)
 {
     arm a = row->arm, b = base->arm;
@@ -138,8 +138,8 @@ static size_t first_of(const comparison_task *t, size_t i)
 /* Returns the row that row i is compared with; n: none. */
 static size_t base_of(const comparison_task *t, size_t i) { return t->bases ? t->bases[i] : t->base; }
 
-/* Shrinks the variances of rows with this base and three seeds or more, if there are five such rows. Base keeps its
- * own variance, because one that is too small would reject all rows. Returns the limit of the degrees of freedom. */
+/* Shrinks the variances of rows with this base and three seeds or more, if there are five such rows. Base keeps its own
+ * variance, because too small a variance of base would reject all rows. Returns the limit of the degrees of freedom. */
 static double share(const comparison_task *t, size_t base, row_runs *runs, bool *shared)
 {
     double *s2 = xcalloc(3 * t->n + 1, sizeof *s2), *df = s2 + t->n, *shrunk = df + t->n, most = INFINITY;
@@ -167,7 +167,7 @@ static double share(const comparison_task *t, size_t base, row_runs *runs, bool 
     return most;
 }
 
-/* Adjusts one kind of p over the rows after Holm: `at` finds it in a comparison. A row shown twice is one test. */
+/* Adjusts one kind of p over the rows after Holm: `at` finds p in a comparison. A row shown twice is one test. */
 static size_t adjust(const comparison_task *t, comparison *out, double *(*at)(comparison *))
 {
     double *p = xcalloc(t->n + 1, sizeof *p);

@@ -10,23 +10,23 @@
  * changes in percent (perplexity, compared on the log scale). */
 typedef struct {
     size_t n, n_base;           /* runs with a number */
-    size_t late_base;           /* seeds added to base alone after the first result: not used */
+    size_t late_base;           /* seeds that base alone got after the first result: not used */
     size_t failed, failed_base; /* runs that failed or diverged and are not scored: no interval, p or verdict */
     double delta, low, high;    /* low, high: 95 % interval for the design, from two seeds per side */
     double p, p_adjusted;       /* p: for the design; p_adjusted: after Holm over the planned rows with a p */
-    double p_equivalent; /* p of two one-sided tests against the margin (not_worse_by: one), after looks and Holm */
+    double p_equivalent; /* p of two one-sided tests against the margin (not_worse_by: of one), after looks and Holm */
     double p_equivalent_alone; /* p_equivalent before Holm */
     double v, u, df;   /* v: variance of seeds, u: of sentences, on the compared scale; df: degrees of freedom of v */
     double choice;     /* variance of the choice of searched settings (statistics/choice.h) */
     double seed_sd;    /* standard deviation over the row's seeds, without the noise of a finite test set */
-    double detectable; /* comparison_detectable, if gather computed it */
+    double detectable; /* result of comparison_detectable, if gather called it */
     arm planned_row, planned_base; /* for planning; z is NULL */
     double most_df;                /* design_compare's limit */
-    double p_models;               /* randomisation test over sentences, about these models only; after Holm */
+    double p_models;               /* p of a randomisation test over sentences, about these models only; after Holm */
     double p_outside;              /* p that a single run lies outside what base's seeds predict */
-    double p_permutation;          /* exact test over seeds, from five per side */
-    superiority beats;             /* P(row's seed beats base's), including diverged runs, from five per side */
-    double stream_level;           /* level for p in a stream of rows (stream.h); NaN: base */
+    double p_permutation;          /* p of an exact test over seeds, if each side has five or more */
+    superiority beats;             /* P(row's seed beats base's), diverged runs included, with five or more per side */
+    double stream_level;           /* level for p in a stream of rows (stream.h); NaN: the row is base */
     /* By the criterion: "better", "worse", "equivalent", "not worse", "undecided", "exploratory". NULL: no criterion,
      * too few seeds, or failed runs. */
     const char *verdict;
@@ -52,12 +52,12 @@ double comparison_detectable(const comparison *c);
 size_t compare_rows(const comparison_task *t, comparison *out, size_t *best);
 
 /* Checks the test on real runs: `deals` times draws n seeds of `a` and n others of `b` (A/A: the same row) and compares
- * them as if they were two rows. Returns the share with p <= level; NaN if a row has too few runs: n, A/A 2n.
+ * them as if they were two rows. Returns the share with p <= level; NaN if a row has fewer than n runs (A/A: 2n).
  * Deterministic in `seed`. */
 double dealt_rejections(const read_row *a, const read_row *b, const metric *m, size_t n, size_t deals, double level,
                         uint64_t seed);
 
-/* Estimates a weighted sum of rows, such as an effect. weights: [n], 0 excludes a row; the others need two seeds. */
+/* Estimates a weighted sum of rows, such as an effect. weights: [n], 0 excludes a row; each other needs two seeds. */
 difference contrast_rows(const comparison_task *t, const double *weights);
 
 /* Describes how the interval was computed, as in "crossed components, shared variances". */

@@ -58,7 +58,7 @@ static size_t find_signs(const gathered *g, const two_level_design *design, int 
     return found;
 }
 
-/* Adds the effect of factor a (with b: their interaction), or its name to an earlier effect with the same signs. */
+/* Adds the effect of factor a (with b: the interaction), or its name alone to an earlier effect with equal signs. */
 static size_t add_effect(const gathered *g, const two_level_design *design, int (*signs)[MOST_FACTORS], size_t rows,
                          int a, int b, effect *list, size_t n, arena *mem)
 {
@@ -192,7 +192,7 @@ void footnote_effects(const gathered *g, grid *t)
 
 /* ---- sizes ---- */
 
-/* Returns the row at size k; k = number of sizes: at its own size. NULL: no result, or its own size is in the list. */
+/* Returns the row at size k, or at its own size if k = number of sizes. NULL: no result, or its own size is listed. */
 static const gathered_row *row_at(const gathered *g, const text_list *row, size_t k, size_t ppl)
 {
     const bool listed = k + 1 < row->n;

@@ -26,8 +26,8 @@ bool factors_in_slice(const factor_table *t, size_t i, size_t base, size_t a, si
 typedef struct {
     size_t a, b; /* indices of factors */
     size_t rows_each;
-    double *mean, *sd; /* sd: over seeds, if a cell is one row; else NaN */
-    size_t *row;       /* the row of a cell, NO_ROW: none or several */
+    double *mean, *sd; /* sd: over seeds, if the cell has one row; else NaN */
+    size_t *row;       /* the row of a cell; NO_ROW: the cell has no row or several */
 } factor_grid;
 /* Pairs of factors with at least two levels each and at least three quarters of their combinations; the
  * other factors are at base's level, or averaged over if all combinations are equally frequent. metric: index in g. */

@@ -77,7 +77,7 @@ static forest_row describe(const gathered *g, const gathered_row *row, int decim
     return f;
 }
 
-/* Appends "WORDS NAMES. " for the rows with this verdict (NULL: without verdict), if there are any; names eight. */
+/* Appends "WORDS NAMES. " for the rows with this verdict (NULL: without verdict), if any; names at most eight rows. */
 static size_t add_rows_with(const gathered *g, const char *verdict, const char *words, str *out)
 {
     enum { MOST = 8 };

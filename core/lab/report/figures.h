@@ -5,7 +5,7 @@
 #include "lab/report/cost.h"
 #include "lab/report/factors.h"
 
-/* All curves of one run, and the row it belongs to. */
+/* All curves of one run, and the run's row. */
 typedef struct {
     const read_run *run;
     read_curve *curves;
@@ -16,7 +16,7 @@ typedef struct {
 void figure_forest(const gathered *g, str *out);
 /* Draws the forest plot alone, at a given width; NULL: no base, or nothing to compare. */
 drawing *forest_of(const gathered *g, double width);
-/* Draws the forest plots of two experiments side by side; NULL: one has none. */
+/* Draws the forest plots of two experiments side by side; NULL: an experiment has no forest plot. */
 drawing *forest_of_two(const gathered *const g[2], double width);
 /* Learning curves: one block per metric, with facets of at most six rows and base. */
 void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a, str *out);
@@ -35,7 +35,7 @@ typedef struct {
 void curve_thin(curve_line *l, size_t keep);
 /* Computes the mean over curves, and mean -+ sample standard deviation, at their common steps. n > 0. */
 curve_line curve_mean(const read_curve *const *of, size_t n, arena *a);
-const read_curve *curve_of(const run_curves *r, const char *metric); /* NULL: the run has none */
+const read_curve *curve_of(const run_curves *r, const char *metric); /* NULL: the run has no such curve */
 /* Loads the curves of all runs; the caller frees *out. */
 int curves_load(reader *r, const gathered *g, arena *a, run_curves **out, size_t *n, err *e);
 

@@ -136,7 +136,7 @@ drawing *forest_draw(const forest_row *rows, size_t n, const char *axis, const c
 
 /* ---- two experiments ---- */
 
-/* Shortens a row's name for narrow plots: drops its group if that is the key it changes. */
+/* Shortens a row's name for narrow plots: drops the group if that is the key that the row changes. */
 static const char *short_name(const char *name)
 {
     const char *change = strchr(name, '/');

@@ -5,8 +5,8 @@
 
 enum forest_verdict { FOREST_UNDECIDED, FOREST_BETTER, FOREST_WORSE, FOREST_EQUIVALENT, FOREST_NOT_WORSE };
 typedef struct {
-    const char *name;    /* also the data-row of its shapes (drawing.h) */
-    double d, low, high; /* NaN d: only `text`; NaN low: no interval */
+    const char *name;    /* the row's name; also data-row of the row's shapes (drawing.h) */
+    double d, low, high; /* d NaN: only `text` is drawn; low NaN: no interval */
     const char *text;    /* text at the right: "−1.1 [−1.9, −0.3]", or why there is no difference */
     enum forest_verdict verdict;
 } forest_row;

@@ -84,7 +84,7 @@ static int index_of(const gathered *g, const char *metric)
     return NO_HEADLINE;
 }
 
-/* Returns the metric of the runs that a name means; NULL: none. */
+/* Finds the metric of the runs that a user's name means; NULL: none. */
 static const char *metric_of(const gathered *g, const char *name)
 {
     size_t m = name ? metric_named(g->x.metrics, g->x.n_metrics, name) : g->x.n_metrics;
@@ -121,7 +121,7 @@ static const char *text_set(const read_row *row, const char *key, arena *a)
     return text;
 }
 
-/* Adds the scored part to each metric's name: from name or signature, else, for a task's score, the decoded part. */
+/* Adds the scored split to each metric's name: found in name or signature, or for a task's score the decoded split. */
 static void make_headings(gathered *g, arena *a)
 {
     const char *task = g->x.n_rows ? text_set(&g->x.rows[0], "task", a) : NULL, *decoded = NULL;

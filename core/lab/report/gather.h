@@ -29,7 +29,7 @@ typedef struct {
     size_t done, failed, open, skipped; /* runs by outcome; open: queued, running or killed */
     size_t base;         /* index of the row to compare with: base, or base under the same condition; NO_ROW: none */
     comparison *against; /* by metric: this row against its base */
-    /* in the headline metric, against its base; p: for the design, for this row alone; NaN: none */
+    /* delta: difference from the row's base in the headline metric; p: for the design, without Holm; NaN: none */
     double delta, p;
     double parameters;        /* NaN unknown */
     const char *why_skipped;  /* or NULL */
@@ -37,7 +37,7 @@ typedef struct {
     const char *unsound;      /* the failed check of a plugin of the row, or NULL */
     size_t changed;           /* done runs with a plugin that has changed since (changed.h) */
     const read_row *recorded; /* the recorded row of the same name, or NULL */
-    measure *recorded_of;     /* by metric: the recorded row's */
+    measure *recorded_of;     /* by metric: values of the recorded row */
     const char *edge;         /* "lr = 0.01, the highest of 5": searched values at an end of those tried; NULL: none */
 } gathered_row;
 
@@ -49,7 +49,7 @@ typedef struct {
     size_t n_metrics;
     const char **metrics;
     metric *facts;           /* by metric */
-    const char **signatures; /* by metric; NULL: none; "several": runs differ */
+    const char **signatures; /* by metric; NULL: no signature; "several": the runs' signatures differ */
     const char **headings;   /* by metric, for readers: "PPL (test)" if the part that was scored is known */
     int headline;            /* index of the metric of delta and p, or NO_HEADLINE */
     gathered_row *rows;      /* [x.n_rows] */
@@ -58,12 +58,12 @@ typedef struct {
     bool has_paper;
     read_published paper;
     int trials;
-    analysis judged; /* criterion.metric is the name in the runs */
+    analysis judged; /* its criterion.metric is the metric's name in the runs */
     bool conditions; /* some rows have another base ([condition NAME]) */
-    bool foreign;    /* its runs were trained by another program (db.h) */
-    bool passage;    /* its rows are language models of one text: their windows are no documents */
+    bool foreign;    /* the experiment's runs were trained by another program (db.h) */
+    bool passage;    /* the rows are language models of one text, whose windows are no documents */
     size_t n_trials;
-    db_trial *trials_made; /* searches of its rows */
+    db_trial *trials_made; /* trials of the rows' searches */
     size_t n_old;
     read_pair *old_verdicts;        /* rows whose stored verdict refers to another base */
     bool full;                      /* all statistics */
@@ -79,13 +79,13 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
 int gather_recorded(reader *r, gathered *g, arena *a, err *e);
 /* Collects the values of a metric in a row's done runs. */
 void measure_runs(const read_row *of, const char *metric, measure *x, arena *a);
-/* Sets stream_level of the rows in a metric, for an error rate of `level`; gather passes the criterion's. */
+/* Sets stream_level of the rows in a metric, for an error rate of `level`; gather passes the criterion's level. */
 void gathered_stream(gathered *g, size_t metric, double level);
 /* Returns the mean budget of the row's runs, as recorded: "params", "flops", or seconds of updates ("time"), of the
  * processors ("core"), from start to end ("wall"); NaN: unknown. */
 double gathered_budget(const gathered_row *row, const char *by);
-double gathered_minutes(const gathered_row *row); /* duration of its shortest run; NaN: unknown */
-/* Returns the median of a number over the rows' comparisons, without those that are not finite; NaN: none. */
+double gathered_minutes(const gathered_row *row); /* duration of the row's shortest run; NaN: unknown */
+/* Returns the median of a number over the rows' comparisons, without numbers that are not finite; NaN: none. */
 double gathered_median(const gathered *g, size_t metric, double (*number)(const comparison *));
 size_t row_named(const read_experiment *x, const char *name); /* NO_ROW: none */
 gathered_row *gathered_base(const gathered *g);               /* NULL: none */

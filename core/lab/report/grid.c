@@ -99,7 +99,7 @@ static void text_line(const grid *g, const size_t *widths, size_t row, bool head
     str_addc(out, '\n');
 }
 
-/* Writes a title or note, which may have 200 characters. columns: its lines' width; 0: one line. */
+/* Writes a title or note, wrapped to lines of `columns` characters, since it can be long; columns 0: on one line. */
 static void sentence(const char *text, size_t columns, str *out)
 {
     size_t column = 0;

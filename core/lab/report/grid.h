@@ -15,10 +15,10 @@ typedef struct {
     const char *title; /* a line above, or NULL */
     const char *label; /* label in LaTeX, or NULL */
     const char **headings;
-    bool *right; /* by column: aligned right */
+    bool *right; /* by column: is the column aligned right? */
     size_t n_columns, column_cap, right_cap;
     grid_cell *cells; /* n_rows x n_columns; columns are complete before the first row */
-    bool *rule;       /* by row: a line above it */
+    bool *rule;       /* by row: is a line drawn above the row? */
     size_t n_rows, cell_cap, rule_cap;
     const char **notes; /* lines below */
     size_t n_notes, note_cap;

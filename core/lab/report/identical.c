@@ -24,7 +24,7 @@ static bool equal_runs(const read_run *a, const read_run *b)
     return true;
 }
 
-/* Are all numbers equal on each seed that both rows have, and is there one? */
+/* Do the rows have a common seed, and are all numbers equal on each common seed? */
 static bool equal_rows(const read_row *a, const read_row *b)
 {
     size_t equal = 0, shared = 0;

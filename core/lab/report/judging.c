@@ -87,7 +87,7 @@ static size_t candidates_of(const gathered *g, const char *row)
     return (size_t)most;
 }
 
-/* {"lr":0.001} as lr = 0.001 */
+/* Writes {"lr":0.001} as lr = 0.001. */
 static void add_settings(const char *json, str *out)
 {
     cJSON *all = cJSON_Parse(json);

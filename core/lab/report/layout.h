@@ -5,9 +5,9 @@
 #include "lab/report/grid.h"
 
 /* Adds our rows. Next to the paper's Table 3 they have its columns of settings, blank if a row does not differ from
- * base; otherwise the change of each row. */
+ * base; elsewhere one column shows each row's change. */
 void layout_rows(const gathered *g, grid *t);
-/* Adds the rows of a published table that lists other systems (1, 2 and 4), with ours next to or below them. */
+/* Adds the rows of a published table that lists other systems (1, 2 and 4), and our rows next to or below these. */
 void layout_beside_published(const gathered *g, grid *t);
 /* Adds only the published table; with_keys: including the key column. */
 void layout_published(const read_published *p, grid *t, bool with_keys);
@@ -19,7 +19,7 @@ void layout_json(const gathered *g, str *out);
 
 /* Notes on the meaning of the table's differences, intervals and p, and on their power (notes.c). */
 void footnote_statistics(const gathered *g, grid *t);
-void footnote_identical(const gathered *g, grid *t); /* rows that differ in settings alone (identical.c) */
+void footnote_identical(const gathered *g, grid *t); /* names rows with equal numbers (identical.c) */
 /* origin of imported runs, and warnings about them (judging.c) */
 void footnote_foreign(const gathered *g, grid *t);
 void footnote_judging(const gathered *g, grid *t); /* criterion, looks, matched budgets, old verdicts (judging.c) */

@@ -52,7 +52,7 @@ static void footnote_unknown(grid *t)
     str_free(&s);
 }
 
-/* Number of documents in the headline metric; 0: none are known. */
+/* Returns how many documents the headline metric's sentences come from; 0: not known. */
 static size_t documents_of(const gathered *g)
 {
     for (size_t i = 0; i < g->x.n_rows; i++)
@@ -248,7 +248,7 @@ static void footnote_left_out(const gathered *g, grid *t)
 
 enum { DEALS = 1000, LEAST_DEALT = 12 };
 
-/* For rows with many seeds, prints how often random groups of seeds differ: both of the row (A/A), or row and base. */
+/* For rows with many seeds, prints how often random groups of seeds differ: two of the row (A/A), or one of base. */
 static void footnote_dealt(const gathered *g, grid *t)
 {
     const metric *metric = &g->facts[g->headline];

@@ -6,10 +6,10 @@
 typedef struct {
     const char *experiment; /* the planned experiment's name */
     size_t rows, bases;     /* rows: compared with base; bases: one, or one per condition */
-    size_t seeds, of_base;  /* as the INI has them; printed if of_base is larger */
+    size_t seeds, of_base;  /* seeds in the INI: of a row, of base; printed if of_base is larger */
     double effect;          /* difference to detect, in the metric's unit; for PPL a change in percent */
     const char *metric;     /* NULL: the headline metric of the existing runs */
-    double sd;              /* standard deviation over seeds; NaN: from the existing runs */
+    double sd;              /* standard deviation over seeds; NaN: computed from the existing runs */
     const gathered *runs;   /* existing runs of this experiment or a similar one; NULL: none */
 } plan_task;
 

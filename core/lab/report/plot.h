@@ -6,7 +6,7 @@
 
 typedef struct {
     const char *experiment; /* NULL: the latest */
-    const char *beside;     /* forest: a second experiment at its right, or NULL */
+    const char *beside;     /* forest: a second experiment, drawn at the right; or NULL */
     const char *metric;     /* NULL: the headline metric, or over steps the first curve whose name starts with dev */
     const char *over;       /* "step" (also NULL), "params", "flops", "time", "trials", or a key that rows change */
     const char *by;         /* a key: one series per value; NULL: one series, or over steps one per row */
@@ -17,7 +17,7 @@ typedef struct {
     const char *to;            /* .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv */
 } plot_options;
 
-/* Writes a chart in the format of the file's ending, one of plot_options.to's. */
+/* Writes a chart in the format of the file's ending, one of those listed at plot_options.to. */
 int plot_file(const chart *c, const series *s, size_t n, const char *to, err *e);
 /* Writes the chart to o->to. Reports omitted rows on standard error. */
 int plot_write(reader *r, const plot_options *o, err *e);

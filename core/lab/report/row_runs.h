@@ -8,15 +8,15 @@ typedef struct {
     const metric *metric;
     const read_row *const *rows; /* [n]; rows with the same `runs` are one row shown twice */
     size_t n, base;              /* base: index, or n for none */
-    const size_t *bases;         /* [n]: the row that each is compared with, a base with itself; NULL: base */
+    const size_t *bases;         /* [n]: the row that each row is compared with, for a base itself; NULL: `base` */
     int trials;                  /* number of shuffles in the randomisation test */
     bool all_model_tests;        /* test over sentences even with enough seeds for the design */
     bool sequential;             /* undecided rows got more seeds: p accounts for the looks */
     size_t most_seeds;           /* use at most this many runs of a row; 0: all */
-    size_t base_seeds;           /* with looks: base's runs at a look, if more than the look has */
-    double margin;               /* the criterion's, in the printed unit; 0: none */
+    size_t base_seeds;           /* with looks: base's runs at each look, if more than the row's */
+    double margin;               /* margin of the criterion, in the printed unit; 0: none */
     bool one_sided;              /* the margin bounds a loss alone */
-    const double *failed_as;     /* the value of a failed or diverged run; NULL: it has none */
+    const double *failed_as;     /* value that a failed or diverged run gets; NULL: no value */
 } comparison_task;
 
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
     const char **references;     /* [n] */
     double *values;              /* [n_all]: numbers, then failed_as or NaN for failed and diverged runs */
     size_t n, n_all;
-    size_t late; /* seeds added to base alone after the first result: left out */
+    size_t late; /* number of seeds that base alone got after the first result: left out */
     arm arm;
     bool left_out; /* a record left out statistics of some runs */
 } row_runs;

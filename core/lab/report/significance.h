@@ -6,7 +6,7 @@
 
 typedef struct {
     const read_result *a, *b;                /* results of one metric over the same sentences, with statistics */
-    const char *a_references, *b_references; /* read_run's: identify the sentences, as far as known */
+    const char *a_references, *b_references; /* as in read_run: identify the sentences, as far as known */
 } result_pair;
 
 /* Returns p of paired approximate randomisation over the sentences of all pairs together. NaN if the statistics are
@@ -18,6 +18,6 @@ double paired_p(const result_pair *pairs, size_t n, int trials);
 const aggregation *sum_of(const read_result *r);
 /* Computes influence values z[sentences] of a result's statistics (metric/influence.h); false: unknown score. */
 bool influence_of(const read_result *r, double *z);
-/* Were both scored against the same lines, as far as known? Lists as in read_run.references; NULL: unknown. */
+/* Were both runs scored against the same lines, as far as known? a, b: as in read_run.references; NULL: unknown. */
 bool same_references(const char *a, const char *b);
 #endif

@@ -117,7 +117,7 @@ static bool names_row(const char *list, const char *row)
     return false;
 }
 
-/* Names the rows of each device if runs were trained on different ones. Processors round differently. */
+/* Names the rows of each device if runs were trained on different devices. Processors round differently. */
 static void footnote_devices(const gathered *g, grid *t)
 {
     enum { MOST = 16 };

@@ -7,7 +7,7 @@ struct watch_source {
     reader *r;
     db_options options;
     char *path, *name;
-    dev_t device; /* identify the file that r reads, because another may replace it */
+    dev_t device; /* identify the file that r reads, because another file may replace it */
     ino_t file;
     arena a; /* holds x */
     read_experiment x;

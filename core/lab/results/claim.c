@@ -51,7 +51,7 @@ void db_owner(char out[128])
 
 typedef enum { OWNER_UNKNOWN, OWNER_DEAD, OWNER_LIVES } owner_state;
 
-/* Returns the process id of an owner on this machine, and its start time; 0: another machine's. */
+/* Returns the process id of an owner on this machine, and its start time; 0: the owner is on another machine. */
 static long process_of(const char *owner, unsigned long long *start)
 {
     char where[96], *end;
@@ -97,8 +97,8 @@ int sql_owner_lives(sqlite3 *q, err *e)
 
 /* ---- claiming ---- */
 
-/* Finds the first run, in `among` unless that is NULL, whose lease has expired and whose owner is gone. 1 and *id; 0:
- * none; -1. */
+/* Finds the first run, in `among` unless that is NULL, whose lease has expired and whose owner is gone. Returns 1 and
+ * *id; 0 if there is none; -1. */
 static int find_expired(db *d, const char *experiment, const db_queue *among, int64_t *id, err *e)
 {
     sqlite3_stmt *s = sql_keep(d->q, e,
@@ -117,7 +117,7 @@ static int find_expired(db *d, const char *experiment, const db_queue *among, in
     return rc < 0 ? -1 : ours;
 }
 
-/* Finds the first queued run from among->next to `end` and sets `next` behind it. 1 and *id; 0: none; -1. */
+/* Finds the first queued run from among->next to `end` and sets `next` behind it. 1 and *id; 0 if there is none; -1. */
 static int find_queued(db *d, db_queue *among, size_t end, int64_t *id, err *e)
 {
     int64_t one;
@@ -246,7 +246,7 @@ bool db_holds(db *d, const db_claim *c)
     int64_t ours = 0;
     int rc = sql_int(d->q, &e, &ours, "SELECT status='running' AND owner IS ?2 AND attempt=?3 FROM run WHERE id=?1",
                      "isi", c->run, c->owner, c->attempt);
-    return rc < 0 || (rc == 1 && ours); /* true if the database cannot be read */
+    return rc < 0 || (rc == 1 && ours); /* the claim also counts as held if the database cannot be read */
 }
 
 int db_heartbeat(db *d, const db_claim *c, int64_t step, int64_t total_steps, double lease, err *e)
@@ -312,7 +312,7 @@ int run_show_metrics(db *d, int64_t run, err *e)
     if (sql_int(d->q, e, &experiment,
                 "SELECT v.experiment_id FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1", "i", run) < 0)
         return -1;
-    /* makes the view only if it lacks a metric, because that reads every run */
+    /* makes the view only if it lacks a metric, because making it reads every run */
     if (sql_int(d->q, e, &lacks,
                 "SELECT (SELECT count(*) FROM experiment e WHERE e.id=?2 AND e.view_name IS NULL)+(SELECT count(*) "
                 "FROM result x WHERE x.run_id=?1 AND NOT EXISTS("

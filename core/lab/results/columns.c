@@ -9,7 +9,7 @@
 /* ---- writing ---- */
 
 struct columns_entry {
-    char key[65]; /* sha256 of its numbers */
+    char key[65]; /* sha256 of the column's numbers */
     bool derived;
 };
 
@@ -184,7 +184,7 @@ static bool before_hundredths(const column *x, double times, column *out)
 static bool is_short(const column *x)
 {
     str bytes = {0};
-    bool is = shortest(x, &bytes) <= 6 * x->n; /* per number: plain 8, all digits in a narrow range 6.5 */
+    bool is = shortest(x, &bytes) <= 6 * x->n; /* bytes per number: 8 as doubles, 6.5 if in a narrow range */
     str_free(&bytes);
     return is;
 }
@@ -223,7 +223,7 @@ static void place_from_short(columns *c, column *x, sources *s)
     }
 }
 
-/* Finds the column among earlier ones; else adds it if it is whole, short, or derived from a short one. */
+/* Finds the column among earlier ones; else adds it if it is whole or short, or derives from a short column. */
 static void place_short(columns *c, column *x, sources *s)
 {
     if (!find(c, x) && (x->whole || is_short(x)))
@@ -292,7 +292,7 @@ void columns_close(columns_read *c)
     *c = (columns_read){0};
 }
 
-/* Reads a column's number from an array of them, or from "of". */
+/* Reads the number of a column: an item of an array of such numbers, or "of". */
 static int read_number(const columns_read *c, const cJSON *x, size_t *out, err *e)
 {
     double v = cJSON_IsNumber(x) ? x->valuedouble : NAN;
@@ -302,7 +302,7 @@ static int read_number(const columns_read *c, const cJSON *x, size_t *out, err *
     return 0;
 }
 
-/* Returns the number of values in a column's bytes; 0: none, or the bytes are cut short. */
+/* Returns the number of values in a column's bytes; 0: no values, or the bytes are cut short. */
 static size_t count_numbers(const unsigned char *p, size_t size)
 {
     size_t n = 0;

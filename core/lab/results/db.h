@@ -20,7 +20,7 @@
 #define DB_RECORDED ".recorded"
 /* Tag of a done run: the plugins loaded by the last `ablate run`, if their files differ from those of its training. */
 #define DB_LOADED "plugins_loaded"
-/* Tag of a run that was frozen when its row had a result. */
+/* Tag of a run that was frozen after its row had a result. */
 #define DB_LATE "late"
 /* Tag of a run that another program trained: the files it was imported from. Such runs have run.recorded = 2. */
 #define DB_IMPORTED "imported_from"
@@ -66,17 +66,17 @@ typedef struct {
     int64_t i;     /* DB_INT, and DB_BOOL as 0 or 1 */
     double r;      /* DB_REAL */
     const char *s; /* DB_TEXT */
-    bool swept;    /* set by the row: shown as its change */
+    bool swept;    /* the row itself sets this key: shown as the row's change */
 } db_param;
 
 typedef struct {
     const char *group;       /* block of the table: "A"; "" for base and single variants */
     const char *name;        /* unique in the experiment: "A/heads=1", "base" */
-    const char *change;      /* its change relative to base, as the table shows it: "heads=1"; "" for base */
-    bool is_base;            /* exactly one row */
+    const char *change;      /* the row's change relative to base, as the table shows it: "heads=1"; "" for base */
+    bool is_base;            /* true for exactly one row */
     const char *same_as;     /* name of an equal row, which runs once and is shown in both places; or NULL */
     const char *config_hash; /* hash of the canonical configuration without the seed */
-    const char *planned;     /* its hash before its settings were searched; NULL: config_hash */
+    const char *planned;     /* hash before the row's settings were searched; NULL: config_hash */
     const char *config_json; /* the configuration as a JSON object: keys to values, or section to keys to values */
     const db_param *params;  /* the configuration's values, typed for SQL; n_params of them */
     size_t n_params;
@@ -94,7 +94,7 @@ typedef struct {
     const char *argv_json;   /* the command line as a JSON array */
     const char *paper_table; /* "table3"; NULL: derived from an experiment name that begins with table1 to table4 */
     const char *headline;    /* the metric of delta and p; NULL: the report chooses */
-    const char *analysis;    /* its analysis as JSON (docs/ini.md: [criterion], factorial, [scale], match), or NULL */
+    const char *analysis;    /* the analysis as JSON (docs/ini.md: [criterion], factorial, [scale], match), or NULL */
     const db_row_spec *rows; /* in the table's order */
     size_t n_rows;
     const int64_t *seeds;
@@ -109,7 +109,7 @@ typedef struct {
     size_t row; /* index into spec.rows; rows with same_as have no runs of their own */
     int64_t seed;
     enum db_status status; /* DB_DONE: nothing to do; DB_SKIPPED: the row is not applicable */
-    bool changed;          /* done with a plugin whose sha256 differs from the present one */
+    bool changed;          /* done, but with a plugin whose sha256 differs from the present plugin's */
     bool anew;             /* started with another version of a plugin: restarts, does not resume */
 } db_frozen;
 
@@ -123,14 +123,14 @@ int db_freeze(db *d, const db_experiment_spec *spec, db_frozen **out, size_t *n,
 
 typedef struct {
     size_t of[DB_SKIPPED + 1]; /* runs by status */
-    size_t gone;               /* removed or archived since */
+    size_t gone;               /* runs among these that are removed or archived by now */
 } db_counts;
 /* Counts these runs by their present status. */
 int db_count(db *d, const int64_t *runs, size_t n, db_counts *out, err *e);
 
 enum db_rerun { DB_RERUN_FAILED, DB_RERUN_ALL };
-/* Finds the run of a folder, which is named after a prefix of the configuration's hash, the seed and the generation: 1
- * and its status and generation; 0: none; -1. */
+/* Finds the run that a folder is named after, by a prefix of the configuration's hash, the seed and the generation.
+ * Returns 1 with the run's status and generation; 0 if there is none; -1. */
 int db_run_of(db *d, const char *experiment, const char *hash, int64_t seed, enum db_status *status,
               int64_t *generation, err *e);
 /* Queues runs again: failed and killed ones, or all that are not running. Deletes their points, results and artifacts;
@@ -151,7 +151,7 @@ int db_restore(db *d, const char *experiment, size_t *rows, err *e);
 typedef struct {
     int64_t run;
     int64_t attempt;    /* counts from 1 */
-    int64_t generation; /* increases when the run restarts from scratch: resume only its own checkpoints */
+    int64_t generation; /* grows when the run restarts from scratch; it resumes only checkpoints of its generation */
     int64_t seed;
     char owner[128];
     bool anew;  /* the first attempt of this generation */
@@ -169,15 +169,15 @@ int db_end(db *d, int rc, err *e); /* commits if rc is 0, and does nothing if no
 /* Writes this process as the text of an owner: host, boot, process id, start time. */
 void db_owner(char out[128]);
 bool db_owner_is_gone(const char *owner); /* Did the owner run on this machine, and end? */
-long db_owner_process(const char *owner); /* its process id if it lives on this machine; else 0 */
+long db_owner_process(const char *owner); /* the owner's process id, if it lives on this machine; else 0 */
 typedef struct {                          /* the runs of one call of `run`, in the order of their claims */
     const int64_t *id;
     size_t n, next; /* next: index at which the search for a queued run continues */
 } db_queue;
-/* Claims a run of `among` (NULL: any of the experiment) whose lease has expired, else the first that is queued: 1 and
- * *out filled, 0 if there is none, -1. Successive claims from a queue read each run's status about twice.
- * `lease`: seconds after which others may take it over unless a heartbeat renews it. Every later write names the claim,
- * and fails if another process has taken over the run. */
+/* Claims a run of `among` (NULL: any of the experiment) whose lease has expired, else the first queued run. Returns 1
+ * with *out, 0 if there is none, -1. Successive claims from a queue read each run's status about twice. `lease`:
+ * seconds after which others may take over the run unless a heartbeat renews the lease. Every later write names the
+ * claim, and fails if another process has taken over the run. */
 int db_claim_next(db *d, const char *experiment, db_queue *among, const char *owner, double lease, db_claim *out,
                   err *e);
 void db_claim_free(db_claim *c);
@@ -220,7 +220,7 @@ int db_attempt(db *d, const db_claim *c, const db_provenance *p, err *e);
 typedef struct {
     const char *metric;
     int64_t step;
-    double value; /* NaN and infinities become NULL: diverged */
+    double value; /* NaN and infinities are stored as NULL: the run diverged */
 } db_point;
 /* Writes points of curves in one transaction; existing points are replaced (a resumed run repeats some). */
 int db_points(db *d, const db_claim *c, const db_point *points, size_t n, err *e);
@@ -236,7 +236,7 @@ typedef struct {
     const char *direction;   /* "min", "max", or NULL: no better or worse */
     const char *unit;        /* "%"; "": none; NULL: unknown */
     const char *aggregation; /* how sentences add up (text/metric/metric.h); NULL: unknown, or no statistics */
-    const char *signature;   /* how it was computed, or NULL */
+    const char *signature;   /* how the value was computed, or NULL */
     double value;            /* not finite: the run diverged */
     int64_t step;
     const char *how; /* the weights used: "final", "best", "average"; NULL: "final" */
@@ -258,7 +258,7 @@ int db_finish(db *d, const db_claim *c, enum db_status s, int exit_code, int sig
 
 /* ---- comparisons: rows against base (view `paired`; docs/statistics.md) ---- */
 
-/* One row in one metric; NaN and NULL: unknown. */
+/* The comparison of one row in one metric; NaN and NULL: unknown. */
 typedef struct {
     const char *row, *base, *metric, *unit; /* row, base: current variants; unit: "difference" or "percent change" */
     size_t n, n_base, tests;
@@ -268,14 +268,14 @@ typedef struct {
     double p_models, p_outside_base, p_permutation, beats_base, beats_base_low, beats_base_high;
     const char *verdict, *refused;
 } db_comparison;
-/* Replaces the comparisons of an experiment by these n. `results`: identifies the results behind them (read.h). */
+/* Replaces the comparisons of an experiment by `list` [n]. results: identifies the results behind them (read.h). */
 int db_put_comparisons(db *d, const char *experiment, const char *results, const db_comparison *list, size_t n, err *e);
 
 /* ---- trials of a search ---- */
 
 typedef struct {
     const char *row;
-    int64_t n, rung;      /* number of the candidate, from 1; number of promotions */
+    int64_t n, rung;      /* n: number of the candidate, from 1; rung: number of promotions */
     const char *settings; /* JSON object: the candidate's settings */
     int64_t seed, steps;
     const char *metric;
@@ -283,7 +283,7 @@ typedef struct {
     double seconds, flops; /* cost of the trial; NaN: unknown */
     const char *outcome;   /* "pruned", "promoted", "chosen" or "failed" */
 } db_trial;
-/* Replaces the trials of an experiment by these n. */
+/* Replaces the trials of an experiment by `list` [n]. */
 int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n, err *e);
 
 /* ---- text files ---- */

@@ -2,7 +2,7 @@
 #include "lab/results/internal.h"
 #include "text/metric/documents.h"
 
-/* Returns the documents of a metric if all runs with statistics have the same ones, else NULL. */
+/* Returns the documents of a metric if all runs with statistics have the same documents, else NULL. */
 static const char *common(const read_experiment *x, const char *metric)
 {
     const char *counts = NULL;

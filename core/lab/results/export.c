@@ -89,7 +89,7 @@ typedef struct {
     columns columns;
 } exported;
 
-/* Reads the statistics to write for a run's results; {0} for a result without. */
+/* Reads the statistics to write for a run's results; {0} for a result without statistics. */
 static int read_stats(sqlite3 *q, int64_t run, const char *keep, arena *a, db_stats **out, size_t *n, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e,
@@ -236,7 +236,7 @@ static int write_trials(sqlite3 *q, int64_t experiment, str *out, err *e)
 #define RECORDED_RUNS " v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND r.status IN('done','failed','skipped')"
 #define WITH_STATISTICS                                                                                                \
     OF_RUNS " JOIN result x ON x.run_id=r.id JOIN metric m ON m.id=x.metric_id WHERE" RECORDED_RUNS " AND "
-/* Lists metrics as "PPL, BLEU". all: those with statistics; else those whose statistics a record leaves out. */
+/* Lists metrics as "PPL, BLEU". all: metrics with statistics; else metrics whose statistics a record leaves out. */
 static int list_metrics(sqlite3 *q, int64_t experiment, const char *keep, bool all, str *out, err *e)
 {
     sqlite3_stmt *s =

@@ -21,7 +21,7 @@ static const cJSON *value_of(const cJSON *o, const char *key)
 
 static const char *text_of(const cJSON *o, const char *key) { return cJSON_GetStringValue(value_of(o, key)); }
 
-/* Returns the first item of a list. NULL: it is empty, or there is none. */
+/* Returns the first item of a list. NULL: the list is empty or missing. */
 static const cJSON *first_of(const cJSON *o, const char *key)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(o, key);
@@ -49,7 +49,7 @@ enum { MOST_BYTES = 1 << 28 }; /* the largest record so far has 13 MB */
 enum { MOST_ATTEMPTS = 1000000000 };
 static const double MOST_STEP = 9e15;
 
-/* Reads a whole number in its range. */
+/* Reads a whole number; fails if it is missing or outside [least, most]. */
 static int need_whole(const cJSON *o, const char *key, double least, double most, int64_t *out, err *e)
 {
     const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
@@ -254,7 +254,7 @@ static int insert_curve(sqlite3 *q, int64_t run, const cJSON *c, err *e)
     return rc;
 }
 
-/* Makes an empty run, in place of one that is neither done nor running and has another status. *id 0: keep that run. */
+/* Makes an empty run, in place of one neither done nor running with another status. *id 0: the old run is kept. */
 static int claim_place(sqlite3 *q, int64_t variant, int64_t seed, const char *status, int64_t *id, err *e)
 {
     int64_t keep = 0;

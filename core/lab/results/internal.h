@@ -46,7 +46,7 @@ void *list_grow(arena *a, const void *list, size_t n, size_t size);
 int sql_ids(sqlite3_stmt *s, arena *a, int64_t **ids, size_t *n, err *e);
 /* Steps to the next row. 1: a row; 0: the end; -1, also if s is NULL. The caller always finalizes. */
 int sql_next(sqlite3_stmt *s, err *e);
-/* sql_next that also checks values: `names` lists the columns in order, separated by blanks; NULL in a named one is
+/* sql_next that also checks values: `names` lists the columns in order, separated by blanks; NULL in a named column is
  * damage: -1 and a message ("metric.name - result.checkpoint"; "-": may be NULL). */
 int sql_row(sqlite3_stmt *s, const char *names, err *e);
 /* Condition of a loop over rows: if *rc is 0, reads a row and returns true. At the end or after an error ends the
@@ -60,7 +60,7 @@ void sql_read(sqlite3_stmt *s, arena *a, const char *types, ...);
 int sql_known(sqlite3_stmt *s, int column, const char *name, err *e);
 /* Reads a run's status; 0, or -1 and a message. */
 int sql_status(sqlite3_stmt *s, int column, enum db_status *out, err *e);
-/* Reads the first column of the first row: 1; 0 if there is no row or it is NULL; -1. Keeps the statement. */
+/* Reads the first row's first column. Returns 1; 0 if there is no row or the value is NULL; -1. Keeps the statement. */
 int sql_int(sqlite3 *q, err *e, int64_t *out, const char *sql, const char *types, ...);
 #define sql_do(q, e, ...) sql_int(q, e, NULL, __VA_ARGS__) /* ignores rows */
 int sql_script(sqlite3 *q, const char *sql, err *e);       /* several statements */
@@ -106,7 +106,7 @@ int record_files(const char *folder, char ***paths, size_t *n, err *e);
 int db_create(db *d, err *e); /* writes tables and published numbers into an empty database; open.c */
 /* ---- recorded.c: the recorded experiments, each read into memory as a separate database ---- */
 sqlite3 *recorded_memory(err *e); /* an empty database in memory */
-/* Opens the source with this experiment (NAME or NAME.recorded). 0, with *out NULL if there is none; -1. */
+/* Opens the source with this experiment (NAME or NAME.recorded). Returns 0, with *out NULL if none has it; or -1. */
 int recorded_open(reader *r, const char *experiment, reader **out, err *e);
 /* Find the source of a run, by id or EXPERIMENT/ROW: r itself, or a recorded one. */
 int recorded_of_run(reader *r, int64_t run, reader **out, err *e);
@@ -121,7 +121,7 @@ int db_check_path(const char *path, err *e); /* open.c */
 /* Returns the path of a run's file: below `runs`, this database's folder, if it has EXPERIMENT/CONFIGURATION-sSEED-gN,
  * else as stored. So a database can be moved and copied with its folder. (guard.c) */
 const char *read_own_path(const char *runs, int64_t seed, const char *stored, arena *a);
-/* Inspects the file: 0 empty, 1 ours; -1 and a message otherwise. *version: its user_version. */
+/* Inspects the file. Returns 0 if it is empty, 1 if it is ablate's; else -1 and a message. *version: user_version. */
 int db_inspect(sqlite3 *q, const char *path, int64_t *version, err *e); /* open.c */
 
 /* ---- guard.c: a database may come from a stranger ---- */
@@ -132,7 +132,7 @@ int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e);
 int guard_pages(sqlite3 *q, const char *path, err *e);
 
 /* ---- parts that several files use ---- */
-/* Updates the published tables of the database to the program's. Works inside or outside a transaction. */
+/* Replaces the database's published tables by the program's built-in ones if they differ, in a transaction or not. */
 int published_refresh(db *d, err *e); /* published_write.c */
 
 int import_file(db *d, const char *path, size_t *imported, err *e); /* import.c; in a transaction */
@@ -148,7 +148,7 @@ int run_afresh(db *d, int64_t run, err *e);
 /* claim.c: adds the columns of the run's metrics that its experiment's view lacks; in a transaction */
 int run_show_metrics(db *d, int64_t run, err *e);
 int status_parse(const char *text, enum db_status *out);
-/* tx_begin if `c` still holds the run; else -1 and a message. */
+/* Calls tx_begin if `c` still holds the run; else -1 and a message. */
 int claim_begin(db *d, const db_claim *c, bool durable, err *e);
 int older_count(sqlite3 *q, const char *experiment, size_t *n, err *e); /* older.c */
 /* Adds owner_lives(owner) to the SQL of a writing connection; claims and removals call it and check the lease. */
@@ -157,7 +157,7 @@ int sql_owner_lives(sqlite3 *q, err *e);
 /* stats.c: writes statistics as bytes, with compact integers. */
 void stats_encode(const db_stats *s, str *out);
 int stats_decode(const void *data, size_t size, arena *a, db_stats *out, err *e);
-bool stats_whole(const double *value, size_t n, size_t stride); /* whole numbers, which 'v' keeps exactly */
+bool stats_whole(const double *value, size_t n, size_t stride); /* are all whole, so that 'v' keeps them? */
 /* Appends one column of n numbers: its kind, 'v' or 'd', and their bytes. */
 void stats_put_column(const double *value, size_t n, size_t stride, char kind, str *out);
 /* Reads a column that stats_put_column wrote at p. Returns the byte after it; NULL: the column is truncated. */

@@ -126,7 +126,7 @@ int db_create(db *d, err *e)
 {
     int64_t version = 0;
     if (tx_begin(d, true, e)) return -1;
-    int rc = db_inspect(d->q, d->path, &version, e); /* another process may have created it */
+    int rc = db_inspect(d->q, d->path, &version, e); /* another process may have created the tables */
     if (rc == 1) return tx_end(d, 0, e);
     if (!rc) rc = run_scripts(d->q, results_tables, e) || run_scripts(d->q, results_views, e) ? -1 : 0;
     if (!rc) rc = published_refresh(d, e);
@@ -196,7 +196,7 @@ int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
     for (size_t i = 0; i < n; i++) needed |= steps[i].from == version;
     if (needed) {
         if (tx_begin(d, true, e)) return -1;
-        /* another process may have upgraded it */
+        /* another process may have upgraded the database */
         int rc = sql_int(d->q, e, &version, "PRAGMA user_version", "") < 0 ? -1 : 0;
         for (size_t i = 0; i < n && !rc; i++) {
             if (steps[i].from != version) continue;
@@ -222,8 +222,8 @@ int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
     return 0;
 }
 
-/* Fails while a host trains runs of the database: an older program cannot continue with an upgraded one. Hosts on other
- * machines are known by their heartbeat alone. */
+/* Fails while a host trains runs of the database: an older program cannot continue with an upgraded database. Hosts on
+ * other machines are known by their heartbeat alone. */
 static int check_hosts(db *d, int64_t version, err *e)
 {
     enum { SILENT = 120 };

@@ -1,5 +1,5 @@
 /* packed.c - writes a column of a record in few bits: each number is (least + count) / 2^shift with a count of `bits`
- * bits, as sums of floats and counts are.
+ * bits. Counts, and sums of floats, have this form.
  *
  * Bytes: 'p', n as varint, shift as zigzag varint, bits as one byte, least as zigzag varint; then the counts, bit by
  * bit, the lowest bit of the first count in the lowest bit of the first byte. */

@@ -19,6 +19,6 @@ typedef struct {
 
 /* Parses the text of a table. 0, or -1 and a message with the line number. */
 int published_parse(const char *name, const char *text, arena *a, read_published *out, err *e);
-/* Reads the table of that name: 0; 1 if there is none (no message); -1. */
+/* Reads the table of that name. Returns 0; 1 if there is no such table (no message); -1. */
 int published_read(const char *name, arena *a, read_published *out, err *e);
 #endif

@@ -24,20 +24,20 @@ typedef struct {
 
 typedef struct {
     const char *metric, *how;
-    const char *direction, *signature, *unit, *aggregation; /* db_result's; NULL: unknown */
+    const char *direction, *signature, *unit, *aggregation; /* as in db_result; NULL: unknown */
     double value;                                           /* NaN: diverged */
     int64_t step;
     const char *counts; /* sentences of each document, in order (text/metric/documents.h); NULL: unknown */
     db_stats stats;     /* {0} unless requested and present; summed by document if all runs name the same ones */
     size_t documents;   /* number of documents; 0: stats are by sentence */
-    bool left_out;      /* the run's record left out its statistics (DB_STATISTICS) */
+    bool left_out;      /* the run's record left out this metric's statistics (DB_STATISTICS) */
 } read_result;
 
 typedef struct {
     int64_t id, seed;
     enum db_status status;
     bool recorded; /* imported from a file, not trained here */
-    bool late;     /* frozen when its row had a result (DB_LATE) */
+    bool late;     /* frozen after its row had a result (DB_LATE) */
     bool foreign;  /* recorded, and trained by another program (DB_IMPORTED) */
     int64_t attempts, generation;
     int64_t step, total_steps;              /* -1 unknown */
@@ -70,7 +70,7 @@ typedef struct {
     const char *change;         /* "heads=1 d_k=512", or "" */
     const char *same_as;        /* the row that these runs belong to, or NULL */
     const char *paper_row;      /* or NULL */
-    const char *not_applicable; /* why there are no runs, or NULL */
+    const char *not_applicable; /* why the row has no runs, or NULL */
     const char *config_json, *config_hash;
     bool is_base;
     bool exploratory; /* added when the experiment already had a result */
@@ -85,8 +85,8 @@ typedef struct {
 
 typedef struct {
     const char *name, *note, *headline, *paper_table; /* all but name may be NULL */
-    const char *view;                                 /* name of its view in SQL */
-    const char *analysis;                             /* JSON, or NULL: db_experiment_spec's */
+    const char *view;                                 /* name of the experiment's view in SQL */
+    const char *analysis;                             /* JSON as in db_experiment_spec, or NULL */
     double created_at;
     bool has_recorded; /* the experiment has recorded runs (DB_RECORDED) */
     size_t older;      /* number of older runs, which the rows leave out (db.h) */
@@ -108,7 +108,7 @@ int reader_experiment(reader *r, const char *name, enum read_depth depth, arena 
 typedef struct {
     const char *experiment, *results;
 } read_stale;
-/* experiment: NULL: all; "": the one frozen last. */
+/* experiment NULL: all experiments; "": the one frozen last. */
 int reader_stale(reader *r, const char *experiment, arena *a, read_stale **out, size_t *n, err *e);
 /* Lists the experiment's rows whose stored verdict is against another base than now, with the old base's hash. */
 int reader_old_verdicts(reader *r, const char *experiment, arena *a, read_pair **out, size_t *n, err *e);
@@ -126,7 +126,7 @@ int reader_list(reader *r, arena *a, read_listed **out, size_t *n, err *e);
 /* Fails with "found no experiment ...", the nearest name, or how to create one (name NULL). Returns -1. */
 int reader_no_experiment(reader *r, const char *name, err *e);
 
-/* Lists the recorded experiments (db_options.recorded). Every function here finds them where the database has none. */
+/* Lists the recorded experiments (db_options.recorded). Functions here read these if the database lacks the name. */
 int reader_recorded_names(reader *r, arena *a, const char *const **out, size_t *n, err *e);
 
 /* Older runs (db.h) of an experiment of exactly this name, and the settings that differ from the row's present ones. */
@@ -146,7 +146,7 @@ typedef struct {
 int reader_stored(reader *r, const char *experiment, arena *a, read_stored **out, size_t *n, const char **ini,
                   const char **argv, err *e);
 int reader_older_count(reader *r, const char *experiment, size_t *n, err *e);
-/* Lists the ids of all runs of an experiment of exactly this name, also those outside its table; older: only those. */
+/* Lists the ids of all runs of an experiment of exactly this name, in its table or not; older: only older runs. */
 int reader_all_runs(reader *r, const char *experiment, bool older, arena *a, int64_t **ids, size_t *n, err *e);
 
 /* Runs held by Slurm jobs, by task ("17_3"), grouped by job. */
@@ -189,8 +189,8 @@ int reader_curves(reader *r, int64_t run, const char *metric, arena *a, read_cur
 /* Finds a run by id, experiment/row or experiment/row@seed (default: the first seed); the row alone suffices if only
  * one experiment has it. Returns its id, or -1. */
 int64_t reader_find_run(reader *r, const char *text, err *e);
-/* Returns the path of a run's model, found by the run's name or its file's (run_file_name); the caller frees. NULL and
- * e: no such run, or it has no model. */
+/* Returns the path of a run's model, by the name of the run or of a file (run_file_name); the caller frees. NULL and e:
+ * no such run, or it has no model. */
 char *reader_model(reader *r, const char *name, err *e);
 /* Finds all runs of that name: EXPERIMENT/ROW names every seed of the row. ids: n of them, by seed, in the arena. */
 int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_t *n, err *e);

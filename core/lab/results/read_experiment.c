@@ -228,7 +228,7 @@ int reader_no_experiment(reader *r, const char *name, err *e)
         return -1;
     }
     const char **names = arena_alloc(&a, (n + 1) * sizeof *names);
-    for (size_t i = 0; i < n; i++) { /* suggests recorded ones without suffix, unless typed */
+    for (size_t i = 0; i < n; i++) { /* recorded ones without their suffix, unless it was typed */
         names[i] = has_suffix(name, DB_RECORDED) ? list[i].name : read_plain_name(list[i].name, &a);
     }
     const char *near = suggestion(name, names, n, "\"");

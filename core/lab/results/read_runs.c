@@ -169,7 +169,7 @@ int loading_runs(loading *l, int64_t variant, read_row *row, err *e)
     return rc;
 }
 
-/* folder: folder of runs if the values are paths of a run with that seed; NULL: they are texts. */
+/* folder: of runs, if the values are paths of a run with that seed; NULL: the values are texts. */
 static int load_pairs(sqlite3 *q, const char *sql, const char *names, const char *folder, const read_run *run, arena *a,
                       const read_pair **out, size_t *n, err *e)
 {

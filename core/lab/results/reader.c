@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/* On such a medium SQLite needs immutable=1; without it, it tries to write lock files beside the database. */
+/* On such a medium SQLite needs immutable=1: otherwise it tries to write lock files beside the database. */
 static bool on_readonly_medium(const char *path)
 {
     struct statvfs s;

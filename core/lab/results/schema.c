@@ -209,7 +209,7 @@ const char results_from_3[] =
     "ALTER TABLE point RENAME COLUMN t TO seconds;\n"
     "UPDATE point SET seconds=CAST(seconds AS INTEGER)-" CREATED_OF("run_id") " WHERE seconds IS NOT NULL;\n";
 
-/* Columns get full words; `place`, since `position` is a setting. Each version writes its published numbers again. */
+/* Columns get full words as names; `place`, since `position` is a setting. Published numbers are written again. */
 const char results_from_4[] =
     "DROP INDEX IF EXISTS result_value;\n"
     "ALTER TABLE variant RENAME COLUMN grp TO group_name; ALTER TABLE variant RENAME COLUMN ord TO place;\n"

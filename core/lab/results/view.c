@@ -14,8 +14,8 @@ int view_check_name(const char *name, err *e)
     return 0;
 }
 
-/* Makes a name that SQL reads without quotes: table3_multi30k of "table3-multi30k", order_ of "order"; one that begins
- * with sqlite_, which SQLite reserves, gets e_ in front. */
+/* Makes a name that SQL reads without quotes: table3_multi30k of "table3-multi30k", order_ of "order"; a name that
+ * begins with sqlite_, which SQLite reserves, gets e_ in front. */
 static void bare_name(const char *name, str *out)
 {
     str_clear(out);
@@ -60,14 +60,14 @@ static const char *use_name(used_names *used, const char *wanted)
     for (int try = 2; i < l->n; i++)
         if (!strcasecmp(l->at[i], name)) {
             name = arena_printf(&used->a, "%s_%d", wanted, try++);
-            i = SIZE_MAX; /* starts again, since it must differ from all */
+            i = SIZE_MAX; /* starts again, since the name must differ from all */
         }
     l->at = list_grow(&used->a, l->at, l->n, sizeof *l->at);
     return l->at[l->n++] = name;
 }
 
 /* Selects a metric's mean or sd. SQLite joins at most 64 tables, so metrics after the first MOST_JOINS are looked up
- * one by one. run_show_metrics recognises both by their texts. */
+ * one by one. run_show_metrics recognises both forms by their texts. */
 enum { MOST_JOINS = 60 };
 static void add_figure(str *sql, str *joins, long long id, const char *figure, size_t place)
 {

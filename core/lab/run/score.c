@@ -27,7 +27,7 @@ static char *folder_of(const worker_run *r, const char *data)
     return path_join(r->job.data_dir, data);
 }
 
-/* Returns the examples per document of a split ("10 12 8"), of the task or documents.tsv beside its data; or "". */
+/* Returns a split's examples per document ("10 12 8"), as the task or documents.tsv beside its data has them; or "". */
 static str documents_of(const worker_run *r, ab_split split, int64_t n)
 {
     AUTOFREE char *key = xprintf("%s.data", r->task_plugin->desc.name);
@@ -65,7 +65,7 @@ static void report_documents_of_pairs(const worker_run *r, ab_split split, const
 
 static const ab_split scored[] = {AB_DEV, AB_TEST};
 
-/* Sends a metric that every run has. Its signature names the split, and so does its name if that is test. */
+/* Sends a metric that every run has. Its signature names the split; for test, its name does, too. */
 static void report_metric(const worker_run *r, ab_split split, const metric *m, const char *how, double value,
                           const double *stats)
 {
@@ -175,8 +175,8 @@ static int keep_outputs(const worker_run *r, ab_split split, char **lines, int64
     return bad ? -1 : 0;
 }
 
-/* Sends metrics that a task filled in. If two splits are scored, each name includes its split: BLEU_dev. The signature
- * of a score of dev alone ends in the split. */
+/* Sends metrics that a task filled in. If two splits are scored, each name includes its split: BLEU_dev. If dev alone
+ * is scored, the signature ends in the split. */
 static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m, int found, int64_t n,
                         const char *message, err *e)
 {
@@ -212,7 +212,7 @@ static int score_lines(worker_run *r, ab_split split, char **lines, int64_t n, e
     return send_metrics(r, split, m, found, n, message, e);
 }
 
-/* Computes metrics of a task that scores likelihoods, from those of score_perplexity. */
+/* Computes metrics of a task that scores likelihoods, from the likelihoods that score_perplexity kept. */
 static int score_from(worker_run *r, ab_split split, err *e)
 {
     const pairs *p = &r->data.split[split];

@@ -28,8 +28,8 @@ typedef worker_job job;
 typedef worker_run run;
 
 /* While training, the first SIGTERM asks for a checkpoint at the end of the step. The process ends at a second SIGTERM,
- * at one outside of training, or if the step takes 5 s more than twice the longest so far. The last checkpoint stays
- * valid, because all files are written atomically. */
+ * at a SIGTERM outside of training, or if the step takes 5 s more than twice the longest so far. The last checkpoint
+ * stays valid, because all files are written atomically. */
 enum { STOP_PATIENCE = 5 }; /* seconds */
 static volatile sig_atomic_t stop_asked, training;
 static volatile double longest_step, last_step; /* seconds; ticks() */
@@ -173,7 +173,7 @@ static int read_settings(run *r, err *e)
     snprintf(seed, sizeof seed, "%lld", (long long)r->job.seed);
     settings_set(&r->set, "seed", seed, &r->memory);
     r->cfg.seed = r->job.seed;
-    if (!bad && !r->job.config) /* the settings come from the user's INI */
+    if (!bad && !r->job.config) /* config.json comes from the user's own INI: its plugins may be loaded */
         plugin_add_path(r->cfg.plugin_path), bad = model_open_plugins(&r->set, e);
     return bad;
 }
@@ -226,7 +226,7 @@ static void report_checks(run *r)
     }
 }
 
-/* Reports the device; with ranks, all their devices, because a table marks rows trained on different ones. */
+/* Reports the device; with ranks, all their devices, because a table marks rows trained on different devices. */
 static int report_device(const run *r, err *e)
 {
     char mine[192] = "";
@@ -330,7 +330,7 @@ static bool trains_on_batch(const run *r)
     return any;
 }
 
-/* Tests that the trained model sees no future tokens, over a batch of dev (else of test or train) and one of training:
+/* Tests that the trained model sees no future tokens, over a batch of dev (else of test or train) and a training batch:
  * a plugin may meet sizes that no check has tried. Off the CPU, rounding may differ a little. */
 static void watch_future(run *r)
 {

@@ -11,7 +11,7 @@
 
 typedef struct {
     const char *folder; /* contains config.json; receives checkpoints */
-    const char *runs;   /* folder of the runs that settings name; NULL: the one above `folder` */
+    const char *runs;   /* folder of the runs that settings name; NULL: the folder above `folder` */
     const char *config; /* config.json's text without a folder; NULL: read it in the folder, and open its plugins */
     const char *cache_dir, *data_dir;
     const char *device;
@@ -33,7 +33,7 @@ typedef struct {
     vocab *src, *tgt;
     task_rules rules;
     dataset data;
-    err renew_error;     /* error in get_epoch's lines; "": none */
+    err renew_error;     /* error in lines of get_epoch; "": no error */
     contrasts contrasts; /* pairs of the key `contrast`; n 0: none */
     pairs contrast_right, contrast_wrong;
     const backend *on;
@@ -41,14 +41,14 @@ typedef struct {
     bool model_open;
     int lock;                   /* descriptor that locks the folder; -1: none */
     double began, core_seconds; /* ticks() and this process's processor seconds before the run */
-    int64_t lent;               /* threads that it uses instead of its own; 0: its own */
+    int64_t lent;               /* threads that the run uses instead of its own; 0: its own */
     str lent_told;              /* "2 from step 450, 4 from step 800" */
     bool check_failed;          /* reported already */
     train_result trained;
     const comm *comm;               /* the other ranks; NULL: none */
     bool leads;                     /* this is rank 0, or the only process */
     struct last_recorded *recorded; /* values recorded by plugins, newest first; in memory */
-    /* per pair of a scored split: negative log-likelihood and target tokens; right and all target tokens */
+    /* [pair][2] of a scored split. nll: negative log-likelihood, target tokens; hits: right tokens, target tokens */
     double *nll[AB_SPLITS], *hits[AB_SPLITS];
 } worker_run;
 
@@ -71,14 +71,14 @@ void (*worker_renew(const worker_run *r))(void *run, int64_t epoch);
 bool worker_decodes(const worker_run *r, ab_split split); /* does decode_split include this split? */
 bool worker_scores(const worker_run *r, ab_split split);  /* true for dev; for test if decode_split includes it */
 
-/* Each sends its results to the host; 0, or -1 and *e. */
+/* Each of these sends its results to the host. Returns 0, or -1 and *e. */
 int score_perplexity(worker_run *r, err *e); /* scores each split that worker_scores; keeps r->nll and r->hits */
 int score_decoded(worker_run *r, err *e);    /* the task scores decoded outputs; outputs are kept as files */
 /* for decoder-only tasks: test, and dev if there is no test or both are requested */
 int score_likelihoods(worker_run *r, err *e);
 /* contrast_open reads and encodes the contrastive pairs, if any; contrast_score sends the model's choices. */
 int contrast_open(worker_run *r, err *e);
-int64_t contrast_longest(const worker_run *r); /* tokens of their longest side, EOS counted; 0: there are none */
+int64_t contrast_longest(const worker_run *r); /* tokens of the longest side of these pairs, EOS counted; 0: no pairs */
 int contrast_score(worker_run *r, err *e);
 void contrast_close(worker_run *r);
 void score_token_accuracy(const worker_run *r); /* call after the task's own scores, which come first in tables */

@@ -98,7 +98,7 @@ static double above(sample *s, const void *at)
 
 /* ---- the bootstrap ---- */
 
-/* Draws n of the values, their distances from the mean stretched by sqrt(n / (n - 1)): n drawn of n vary too little. */
+/* Draws n of the values, their distances from the mean stretched by sqrt(n / (n - 1)): plain draws vary too little. */
 static const double *drawn(const double *from, size_t n, rng *r, double **to)
 {
     double *out = *to, middle = mean(from, n), wider = n > 1 ? sqrt((double)n / (double)(n - 1)) : 1;

@@ -9,7 +9,7 @@
 #define ABLATE_STATISTICS_ACROSS_H
 #include "base/base.h"
 
-typedef struct { /* one task: values above 0 of base's runs and of the row's */
+typedef struct { /* one task: values above 0 of base's runs and of the row's runs */
     const double *base, *row;
     size_t n_base, n_row; /* 1 or more */
     bool lower;           /* less is better */
@@ -21,7 +21,7 @@ typedef struct {
 
 /* The mean of the middle half of the scores. */
 across_figure across_iqm(const across_task *t, size_t n, double level);
-/* Probability that a run of the row is better than a run of base on one task, ties half; mean over tasks. */
+/* Probability that a run of the row is better than a run of base on one task, a tie counting half; mean over tasks. */
 across_figure across_better(const across_task *t, size_t n, double level);
 /* Widens [from, to] to the row's scores. */
 void across_range(const across_task *t, size_t n, double *from, double *to);

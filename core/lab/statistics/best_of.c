@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Sorts trials: the best first, those without a value last. */
+/* Sorts trials: the best first, trials without a value last. */
 static double *in_order(const double *values, size_t n, bool lower)
 {
     double *x = xmalloc((n + 1) * sizeof *x);

@@ -158,7 +158,7 @@ arm arm_planned(size_t n, double s2) { return (arm){.n = n, .s2 = s2, .df = (dou
 enum { POINTS = 32, NEAR_NORMAL = 20 };
 typedef struct {
     size_t n;
-    double s2[POINTS], weight[POINTS], df; /* s2: as the test will estimate them */
+    double s2[POINTS], weight[POINTS], df; /* s2: variances that the test may estimate */
 } estimates;
 
 /* The y of sign `side` at which the log density is 9 below its maximum. */
@@ -195,10 +195,10 @@ static estimates estimates_of(const arm *a, double most_df)
 /* Half widths of the interval at level 1 - alpha that the test will have, and how likely each is. */
 typedef struct {
     size_t n;
-    double half[POINTS * POINTS], weight[POINTS * POINTS], sd; /* sd: of the difference */
+    double half[POINTS * POINTS], weight[POINTS * POINTS], sd; /* sd: standard deviation of the difference */
 } foreseen;
 
-enum { QUANTILES = 64 }; /* quantiles of t at 1 / df from 0 to 1, interpolated on the log scale */
+enum { QUANTILES = 64 }; /* QUANTILES: number of quantiles of t, at 1 / df from 0 to 1, interpolated on the log scale */
 
 /* The quantiles' logarithms, shared by all rows. */
 static const double *log_quantiles(double alpha)
@@ -245,7 +245,7 @@ double least_detectable(const arm *row, const arm *base, double u, double most_d
     double low = 0, high = x.sd, below = found_by(&x, 0) - power, above;
     while ((above = found_by(&x, high) - power) < 0 && high < 1e9 * x.sd) low = high, below = above, high *= 2;
     if (below >= 0 || above <= 0) return below >= 0 ? low : high;
-    for (int side = 0; high - low > 1e-7 * high;) { /* false position, Illinois */
+    for (int side = 0; high - low > 1e-7 * high;) { /* false position, in the Illinois variant */
         double middle = (low * above - high * below) / (above - below), found = found_by(&x, middle) - power;
         if (fabs(found) < 1e-9) return middle;
         if (found < 0)

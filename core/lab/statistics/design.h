@@ -14,11 +14,11 @@
 
 /* One row's runs. Scores are on the scale that is compared: percent, or the log of the perplexity. */
 typedef struct {
-    size_t n, m;     /* seeds; sentences, 0: no per-sentence statistics */
+    size_t n, m;     /* n: seeds; m: sentences, 0: no per-sentence statistics */
     double mean, s2; /* mean of the scores; s2: sample variance over seeds, NaN for fewer than two */
     double df;       /* degrees of freedom of s2: n - 1, or more with shared variances (statistics/variances.h) */
-    /* For planning: the expected variance over seeds. Of a variance estimated from n seeds and its mean with prior_s2,
-     * weighted by degrees of freedom, the test uses the larger. prior_df 0: it uses the estimate. */
+    /* For planning: the expected variance over seeds. The test uses the larger of two variances: the estimate from n
+     * seeds, and its mean with prior_s2 weighted by degrees of freedom. prior_df 0: it uses the estimate. */
     double expected_s2, prior_df, prior_s2;
     double choice;   /* variance of the mean from the choice of searched settings (choice.h); 0: none */
     double msi;      /* mean square of seeds x sentences: the residual after seed and sentence means */
@@ -34,9 +34,9 @@ double arm_seed_sd(const arm *a);
 
 typedef struct {
     double d;         /* mean of row minus mean of base */
-    double v, df;     /* the seeds' part of its variance, and that part's degrees of freedom */
+    double v, df;     /* the seeds' part of the variance of d, and that part's degrees of freedom */
     double u;         /* the sentences' part; 0 without per-sentence statistics on the same sentences */
-    double choice;    /* the part of searched settings */
+    double choice;    /* the part from the choice of searched settings */
     double low, high; /* 95 % interval */
     double p;
 } difference;
@@ -44,19 +44,19 @@ typedef struct {
 /* most_df: upper limit of df (from shared variances), INFINITY: none. */
 difference design_compare(const arm *row, const arm *base, double most_df);
 
-/* design_compare for a weighted sum of n rows, sum w_i mean_i, such as an effect of a factorial design: weights[n],
- * none 0. Degrees of freedom after Satterthwaite, at most those of all rows together. */
+/* design_compare for a weighted sum of n rows, sum w_i mean_i, such as an effect of a factorial design: weights[n], no
+ * weight is 0. Degrees of freedom after Satterthwaite, at most those of all rows together. */
 difference design_contrast(const arm *rows, const double *weights, size_t n);
 
 /* The choice's part is weighted as CHOICE_SHARE of its estimate with two degrees of freedom, one per row: it is a rare
- * event, estimated from one run per candidate, and looks small if a worse candidate won by luck. So weighted, rows
+ * event, estimated from one run per candidate, and looks small if a worse candidate won by luck. With this weight, rows
  * tuned alike differ as often as the level says, down to 0.25 % (tests/unit/statistics/test_choice.c). */
 static const double CHOICE_SHARE = 0.5;
 
 /* Half the width of the interval at level 1 - alpha, and the p at which the interval just reaches 0. */
 double howe_half_width(double v, double df, double u, double choice, double alpha);
 double howe_p(double d, double v, double df, double u, double choice);
-/* p of a one-sided test that a difference lies inside a margin; inside: its distance from the margin, negative beyond.
+/* p of a one-sided test that a difference lies inside a margin; inside: its distance from the margin, negative outside.
  * With inside = margin - |d|: equivalence, the larger p of two such tests (Schuirmann 1987), below 0.05 exactly if the
  * 90 % interval lies inside the margin. */
 double margin_p(double inside, double v, double df, double u, double choice);
@@ -65,13 +65,13 @@ double margin_p(double inside, double v, double df, double u, double choice);
 
 /* A planned row of n seeds with variance s2 over seeds and no measurements. */
 arm arm_planned(size_t n, double s2);
-/* The smallest true difference that design_compare at level alpha finds with probability `power`, for rows of the arms'
- * n, expected_s2 and priors. The chance of the estimated variances is integrated; with few seeds it costs power. */
+/* The smallest true difference that design_compare at level alpha finds with probability `power`, for rows with the n,
+ * expected_s2 and priors of `row` and `base`. Averages over the variances that the test may estimate. */
 double least_detectable(const arm *row, const arm *base, double u, double most_df, double alpha, double power);
 /* The limit of least_detectable for infinitely many seeds. */
 double least_detectable_floor(double u, double alpha, double power);
-/* Seeds per side needed to detect `wanted`, for standard deviations sd1 and sd0 over seeds; 0: no number of seeds is
- * enough (the sentences' part alone is too large), or more than 10,000. */
+/* Seeds per side needed to detect `wanted`, for standard deviations sd1 and sd0 over seeds; 0: more than 10,000, or no
+ * number is enough (the sentences' part alone is too large). */
 size_t seeds_needed(double wanted, double sd1, double sd0, double u, double alpha, double power);
 /* Probability that a test at level alpha with n seeds of the row and n0 of base finds a true difference `effect`. */
 double power_of(double effect, double sd1, double sd0, size_t n, size_t n0, double u, double alpha);

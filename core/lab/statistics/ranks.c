@@ -57,7 +57,7 @@ superiority superiority_of(const double *a, size_t n_a, const double *b, size_t 
 
 static double tolerance(double x) { return 1e-9 * (1 + fabs(x)); }
 
-/* The sums of every subset of v[n], those of subsets of k values at sum[from[k]] .. sum[from[k + 1] - 1]. */
+/* The sums of every subset of v[n]; sum[from[k]] .. sum[from[k + 1] - 1] are those of the subsets of k values. */
 typedef struct {
     double sum[1 << (MOST_PERMUTED / 2 + 1)];
     size_t from[MOST_PERMUTED / 2 + 3];
@@ -112,7 +112,7 @@ static size_t as_far(const double *sums, size_t n, double with, double total, si
     return below + n - low;
 }
 
-/* A choice of n_a among all values is a subset of their first half and one of the second. */
+/* Every choice of n_a values joins a subset of the values' first half and a subset of their second half. */
 double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b)
 {
     double all[MOST_PERMUTED], total = 0, own = 0;

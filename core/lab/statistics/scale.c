@@ -114,7 +114,7 @@ scale_fit scale_fitted(const scale_points *of, const scale_points *base, uint64_
 typedef struct {
     size_t n;
     double x[SCALE_MOST], d[SCALE_MOST];      /* log sizes; differences */
-    double seeds[SCALE_MOST], df[SCALE_MOST]; /* d's variance over seeds and its degrees of freedom */
+    double seeds[SCALE_MOST], df[SCALE_MOST]; /* variance of d over seeds, and its degrees of freedom */
     double choice[SCALE_MOST];
 } differences;
 
@@ -160,7 +160,7 @@ typedef struct {
 
 /* The variance of a weighted sum of differences. */
 typedef struct {
-    double v, squares, choice; /* squares: of v's parts, each over its degrees of freedom (Satterthwaite 1946) */
+    double v, squares, choice; /* squares: sum of (v's part)² / its degrees of freedom (Satterthwaite 1946) */
 } sum_variance;
 
 static void add_part(sum_variance *s, const differences *p, size_t i, double weight)
@@ -196,7 +196,7 @@ static trend trend_of(const differences *p, size_t n)
     return f;
 }
 
-/* Degrees of freedom of the sum's variance; at most those of the scatter about the line, if it is inflated. */
+/* Degrees of freedom of the sum's variance; if that is inflated, at most those of the scatter about the line. */
 static double df_of(const trend *f, const sum_variance *s)
 {
     return f->inflated > 1 ? fmin(satterthwaite(s), (double)(f->n - 2)) : satterthwaite(s);

@@ -35,7 +35,7 @@ typedef struct {
 } scale_point;
 enum { SCALE_MOST = 16 };
 typedef struct {
-    size_t n;                   /* sizes of which both have two runs or more; at most SCALE_MOST are used */
+    size_t n;                   /* sizes at which both have two runs or more; at most SCALE_MOST are used */
     scale_point at[SCALE_MOST]; /* sorted by size (base's parameters); intervals from each size's own variances */
     double slope, slope_low, slope_high,
         slope_p;       /* slope of d over the natural logarithm of the size; NaN: under 3 sizes */

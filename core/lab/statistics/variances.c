@@ -5,7 +5,7 @@
 
 static const double outlier_level = 0.001;
 
-/* Takes out the largest sharing variance as long as an F test against the pool of the others is significant. */
+/* Excludes the largest variance from sharing while an F test against the pool of the others is significant. */
 static void find_outliers(const double *s2, const double *df, size_t n, bool *shares)
 {
     for (;;) {

@@ -26,6 +26,6 @@ shared_prior calibrated_prior(shared_prior p, double df, size_t n_base);
 
 /* s2, df: [n] variances and their degrees of freedom, replaced by the shared ones (at least a row's own). moderated:
  * [n] shrunk values before that lower bound; outlier: [n]; both may be NULL. Rows with s2 of 0 or NaN are unchanged.
- * n_base: seeds of the row that they are compared with, 0: none. */
+ * n_base: seeds of the row that these rows are compared with, 0: no such row. */
 shared_prior share_variances(double *s2, double *df, size_t n, size_t n_base, double *moderated, bool *outlier);
 #endif

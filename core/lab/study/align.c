@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* word[i]: the word of token i, from 0; -1: none. One or more blanks separate words. A SentencePiece token has a mark
- * for each blank before it; tokens of blanks alone belong to the next word, with characters to the one before. */
+/* word[i]: the word of token i, from 0; -1: none. Blanks separate words. A SentencePiece token has a mark for each
+ * blank before it. A token of blanks alone belongs to the next word; if tokens are characters, to the one before. */
 static void find_words(const vocab *v, const int32_t *ids, int64_t n, int64_t *word)
 {
     static const char mark[] = "\u2581";

@@ -9,7 +9,7 @@
 typedef struct { /* a sentence with pronouns, as the model reads it */
     const char *line;
     row_span *rows;     /* [words] */
-    size_t pair, first; /* first of its pairs in the file; index of its first pronoun among the measured ones */
+    size_t pair, first; /* pair: its first pair in the file; first: index of its first pronoun among those measured */
     size_t n_pairs;
 } given;
 

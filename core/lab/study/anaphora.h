@@ -18,7 +18,7 @@ typedef struct {
     const char *part; /* "encoder", "decoder" */
     int64_t layer;    /* from 1, like head */
     size_t head;
-    weights_source from;      /* meaning of its weights */
+    weights_source from;      /* meaning of the head's weights */
     anaphora_shares *pronoun; /* [n] of the measured pronouns; owned by anaphora_figures */
 } anaphora_head;
 
@@ -41,7 +41,7 @@ typedef struct {
 } row_span;
 /* Returns the mean over the queries of the sum of weights over the keys. at: [rows][stride]. */
 double anaphora_weight(const float *at, size_t stride, row_span queries, row_span keys);
-/* anaphora_weight if each query weights n keys equally, or, with `causal`, the keys up to itself. */
+/* Returns what anaphora_weight gives if each query weights n keys equally, or, with `causal`, the keys up to itself. */
 double anaphora_evenly(row_span queries, row_span keys, bool causal, size_t n);
 /* Finds the rows of each blank-separated word of a line. ids [n_ids]: the line's tokens; first: the row of its first
  * token. rows [n_words]. False: the line has another number of words, or tokens that cross words. */

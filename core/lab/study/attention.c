@@ -1,5 +1,5 @@
-/* attention.c - draws what each head attends to in one sentence, as a page or a figure like the paper's 3 to 5: its
- * softmax's weights, or the keys that any attention plugin's output depends on. */
+/* attention.c - draws what each head attends to in one sentence, as a page or a figure like 3 to 5 of Vaswani et al.
+ * 2017: its softmax's weights, or the keys that any attention plugin's output depends on. */
 #include "lab/study/attention.h"
 #include "lab/study/predict.h"
 #include "network/train/influence.h"

@@ -5,7 +5,7 @@
 
 typedef struct {
     const char *run, *text, *target, *out;
-    const char *word;            /* a figure's token */
+    const char *word;            /* the token that a figure shows */
     int part;                    /* a figure's part: 0 encoder, 1 decoder, 2 source; -1: not given */
     int64_t layer, head, figure; /* -1: all, or the default; layers and heads count from 1 */
 } attention_options;

@@ -89,7 +89,7 @@ static int write_on(writer *w, const char *prompt, err *e)
     return print_lines(w, true, e);
 }
 
-/* Continues each line of standard input, a prompt, to the end of its line. */
+/* Takes each line of standard input as a prompt and continues it to the end of a line. */
 static int write_lines(writer *w, err *e)
 {
     input_part in = {0};

@@ -8,6 +8,6 @@ typedef struct {
     int64_t tokens, top_k, seed, threads;
     double temperature;
 } generate_options;
-/* Prints the prompt and its continuation; prompt "-": those of each line of standard input. -1 and e. */
+/* Prints the prompt and its continuation; prompt "-": each line of standard input is a prompt. -1 and e. */
 int generate_print(const generate_options *o, const places *p, bool quiet, err *e);
 #endif

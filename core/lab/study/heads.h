@@ -5,7 +5,7 @@
 #include "lab/sweep/setup.h"
 #include "network/train/influence.h"
 
-/* Roles of a head, after Voita et al. 2019 (section 5): its strongest weight goes to the previous token; to the
+/* Roles of a head, after Voita et al. 2019 (section 5). The head's strongest weight goes to the previous token; to the
  * sentence's rarest token; to another word of the smallest constituent around the word. */
 enum head_role { ROLE_PREVIOUS, ROLE_RARE, ROLE_SYNTAX, HEAD_ROLES };
 
@@ -13,7 +13,7 @@ typedef struct {
     const char *part; /* "encoder", "decoder", "source" */
     int64_t layer;    /* from 1, like head */
     size_t head;
-    weights_source from; /* meaning of its weights */
+    weights_source from; /* meaning of the head's weights */
     double queries;
     double entropy; /* entropy of the weights, mean over queries [bits] */
     double
@@ -23,7 +23,7 @@ typedef struct {
     /* Queries whose strongest weight fits the role, and counted queries, for even and odd sentences: one half selects
      * the head, the other half is reported. */
     double hits[HEAD_ROLES][2], counted[HEAD_ROLES][2];
-    /* Share of hits by chance: a random key's; for syntax, if more, the best fixed distance's, up to 3. NaN: none */
+    /* Share of hits by chance: a random key's; for syntax the best fixed distance's (up to 3), if larger. NaN: none */
     double chance[HEAD_ROLES];
     double cost; /* log of the dev PPL without the head minus that with it; NaN: not measured */
 } head_figures;

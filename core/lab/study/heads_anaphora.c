@@ -8,7 +8,7 @@ enum { EVEN, ODD, BOTH }; /* halves of the sentences */
 typedef struct { /* a head's figures over pronouns, in percent */
     size_t n, n_other;
     double antecedent, evenly, other, other_evenly; /* means; the last two over pronouns with another mention */
-    spread above; /* the antecedent's excess over even weights, less the other mention's */
+    spread above; /* the antecedent's excess over even weights, minus the other mention's excess */
 } summary;
 
 static summary summary_of(const anaphora_figures *f, const anaphora_head *h, int half)

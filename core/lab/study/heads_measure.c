@@ -20,7 +20,7 @@ typedef struct {
     pairs dev;          /* the dev set's first sentences: a view */
     int64_t *frequency; /* counts of source ids in the training set */
     double fixed[2 * FARTHEST + 1],
-        in_constituents; /* words in a constituent; fixed: those whose word at that distance is in it, too */
+        in_constituents; /* words with a constituent; fixed: by distance, words whose constituent reaches so far */
 } measuring;
 
 double head_share(const head_figures *h, enum head_role role, int half)
@@ -54,7 +54,7 @@ static int open_data(measuring *x, const places *p, const measure_options *o, er
 
 typedef struct {
     size_t n;   /* source tokens, including the end */
-    bool *rare; /* [n]: is it the sentence's rarest? */
+    bool *rare; /* [n]: is token i the sentence's rarest (by training count), or as rare as the rarest? */
     size_t n_rare;
     /* [n]: token i's smallest constituent of two words or more, except the whole sentence; low == high: none */
     size_t *low, *high;
@@ -84,7 +84,7 @@ static void find_constituents(const char *tree, sentence *s)
     }
     for (size_t i = 0; words + 1 == s->n && i < words; i++)
         if (high[i] - low[i] < words - 1)
-            s->low[i] = low[i], s->high[i] = high[i]; /* excludes the sentence, with or without its full stop */
+            s->low[i] = low[i], s->high[i] = high[i]; /* leaves out the whole sentence, with or without its full stop */
 }
 
 static sentence describe(measuring *x, const batch *b, int64_t i, arena *a)

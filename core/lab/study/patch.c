@@ -13,7 +13,7 @@
 
 /* A sentence as a batch. */
 typedef struct {
-    id_list src, tgt;                /* including their ends; tgt: the predicted tokens */
+    id_list src, tgt;                /* both with their ends; tgt: the predicted tokens */
     int32_t *tgt_in, *tgt_out, *pos; /* pos: 0, 1, ... for both sides */
     int32_t src_offset[2], tgt_offset[2];
     int64_t first; /* the first row whose loss counts */

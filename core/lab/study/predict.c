@@ -26,7 +26,7 @@ int source_check_reach(const model *m, const vocab *src, const char *option, con
 
 enum { AS_THE_RUN, IN_FP32, IN_BF16, IN_INT8 }; /* --precision */
 
-/* Finds the number format of products: the run's, or the requested one; for int8 F32, the format of the rows. */
+/* Finds the number format of products: the run's, or the requested one; with int8 weights the activations' F32. */
 static int wanted_compute(const predict_options *o, const char *path, const backend *on, dtype *out, err *e)
 {
     if (o->alignment && (on_device(on) || o->precision > IN_FP32))

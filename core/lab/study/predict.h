@@ -6,10 +6,10 @@
 #include "text/tokens/vocab.h"
 
 typedef struct {
-    text_list run; /* several: an ensemble */
+    text_list run; /* one run; several: an ensemble */
     const char *device;
     int64_t beam_size, nbest, batch, threads; /* 0: from the model's settings */
-    int64_t blockwise;                        /* tokens of a block; 0: one after another */
+    int64_t blockwise;                        /* number of tokens of a block; 0: decodes one token after another */
     double length_penalty;                    /* below 0: from the model's settings */
     int precision;                            /* 0: the run's, 1: fp32, 2: bf16, 3: int8 */
     text_list set;                            /* "parsing.KEY=VALUE": parameters of the task, overriding the run's */
@@ -26,7 +26,7 @@ int predict(predict_options *o, enum predict_work work, const places *p, err *e)
 int predict_translate(const predict_options *o, model *m, const vocab *src, const vocab *tgt, err *e);
 int predict_parse(const predict_options *o, const char *path, model *m, const vocab *src, const vocab *tgt,
                   const places *p, err *e);
-bool predict_is_parsing(const model *m); /* does its task format outputs, as parsing does? */
+bool predict_is_parsing(const model *m); /* does the model's task format outputs, as parsing does? */
 
 /* Returns the path of the trained model of a run (id or experiment/row), from the database, or of a model file itself;
  * NULL and a message. The caller frees. */

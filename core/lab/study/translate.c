@@ -21,7 +21,7 @@ static size_t leave_long(const model *m, const vocab *src, const beam_options *o
     return left;
 }
 
-/* Prints each line with the alignment of its output's words. An empty side has none. */
+/* Prints each line with the alignment of its output's words; no alignment if a side is empty. */
 static int print_aligned(model *m, const vocab *src, const vocab *tgt, const input_part *in, char *const *out, err *e)
 {
     align_settings how = {0};

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Returns one of evenly spaced values, on the log scale if the range is above 0; rounds integers. */
+/* Returns value i of evenly spaced values, on the log scale if the range is above 0; rounds integers. */
 static double spaced(const spec_tune *t, int64_t i)
 {
     double share = (double)i / (double)(t->n - 1),

@@ -10,14 +10,14 @@ typedef struct {
     int64_t index[MOST_KEYS]; /* each value's index in its tune; below 0 or >= n: beyond the range */
     size_t number;            /* counted from 1 */
     bool alive;
-    size_t asked, scored; /* last rung, from 1, whose trials are written; whose scores are read */
+    size_t asked, scored; /* asked: last rung, from 1, with written trials; scored: last rung with read scores */
     double score;         /* PPL of the last rung, the geometric mean over seeds; NaN: diverged or failed */
 } candidate;
 
 typedef struct {
     const spec_row *row;
     candidate at[MOST_TRIALS + MOST_EXTENSIONS * MOST_KEYS];
-    size_t n, rungs, seeds; /* seeds: of each trial */
+    size_t n, rungs, seeds; /* seeds: number of seeds per trial */
     bool stuck;             /* while counting: a trial is missing, so the next rung is unknown */
 } row_search;
 
@@ -31,6 +31,6 @@ bool candidate_at_edge(const row_search *r, const candidate *c, size_t tune);
 bool candidates_extend(row_search *r);
 /* returns JSON such as {"lr":0.001} */
 const char *candidate_settings(const row_search *r, const candidate *c, arena *a);
-/* Finds the candidate with these settings; adds it to r if it lies beyond a tune with `extend`. NULL: none. */
+/* Finds the candidate with these settings; adds it to r if it lies beyond a range with `extend`. NULL: none. */
 const candidate *candidate_called(row_search *r, int64_t number, const char *settings, arena *a);
 #endif

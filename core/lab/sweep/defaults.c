@@ -44,7 +44,7 @@ bool values_wait(const spec *s)
     return wait;
 }
 
-/* Is the value found by a search or by matching, derived from such a value, or a run's name, replaced by a file? */
+/* Is the value found by a search or by matching, derived from such a value, or a run's name that a file replaces? */
 static bool found_later(const spec *s, const spec_row *row, const char *key)
 {
     const char *given = settings_get(&row->given, key);
@@ -59,12 +59,12 @@ static bool found_later(const spec *s, const spec_row *row, const char *key)
 typedef struct {
     const spec *s;
     bool waiting;
-    str names; /* keys that this INI or the stored one names for all rows */
+    str names; /* keys that this INI or the stored INI names for all rows */
     arena a;
     read_stored *stored; /* base first, archived rows last */
-    settings *then;      /* [n]; NULL: not read yet */
+    settings *then;      /* [n] settings of the stored rows; NULL: not read yet */
     size_t n;
-    const char *ini, *argv; /* the stored experiment's */
+    const char *ini, *argv; /* INI and arguments of the stored experiment */
     size_t apart;           /* position of the last named key that distinguished two rows */
 } history;
 
@@ -93,7 +93,7 @@ static const char *value_from(const settings *s, const char *key, size_t *from)
     return NULL;
 }
 
-/* Is the key at its default in both rows? An archived row's INI is unknown: it has base's value there. */
+/* Is the key at its default in `row` and stored row k? An archived row has no INI: its value must be stored base's. */
 static bool unnamed(const history *h, const spec_row *row, size_t k, const char *key, const char *then)
 {
     if (has_prefix(key, "layers.") || settings_get(&row->swept, key)) return false;
@@ -140,7 +140,7 @@ static size_t find_row(history *h, const spec_row *row, str *words)
 {
     size_t found = h->n;
     CLEANUP(str_free) str now = {0};
-    for (int round = 0; round < 2 && found == h->n; round++) /* rows with its name first */
+    for (int round = 0; round < 2 && found == h->n; round++) /* first tries rows with its name */
         for (size_t k = 0; k < h->n; k++) {
             if (same(h->stored[k].name, row->name) == round || !is_same(h, row, k, &now)) continue;
             if (now.n && (found < h->n || !h->stored[k].done)) continue;
@@ -173,7 +173,7 @@ int recognize_rows(const db_options *where, const sweep_call *c, spec *s, int re
     int bad = r ? reader_stored(r, s->name, &h.a, &h.stored, &h.n, &h.ini, &h.argv, e) : -1;
     for (size_t i = 0; i < s->n_rows && h.n && !bad; i++) {
         spec_row *row = &s->rows[i];
-        if (row->same_as >= 0 || is_known(&h, row->hash, &from)) continue; /* by its hash */
+        if (row->same_as >= 0 || is_known(&h, row->hash, &from)) continue; /* found by its hash */
         if (!h.then && (bad = open_history(&h, c, e))) continue;
         size_t k = find_row(&h, row, &words);
         if (k == h.n) continue;

@@ -1,5 +1,5 @@
 /* estimate.h - estimates a sweep before anything is written: is its data present, and how many hours, how much memory
- * and disk does it need? A process of its own, which plugins may crash, opens each task once, counts each row's costs
+ * and disk does it need? A separate process, since a plugin may crash it, opens each task once, counts each row's costs
  * on its traced tape and times a few updates of each kind of row; FLOPs give the times of rows that differ only in
  * size. Dev perplexity, decoding, scores, searches and the data's time are counted too. */
 #ifndef ABLATE_ESTIMATE_H
@@ -16,7 +16,7 @@ typedef struct {
     size_t left;         /* runs still to train */
     double parameters;   /* learned numbers */
     double flops_token;  /* forward and backward, per source and target token */
-    double memory, disk; /* bytes used by a running run; bytes of its files */
+    double memory, disk; /* memory: bytes that a running run uses; disk: bytes of its files */
     double seconds;      /* seconds of one run's updates; NaN: not known */
     double beside;       /* one run's other seconds: data, dev perplexity, checkpoints, decoding and scores */
     double search;       /* seconds of the search for the row's settings, and its trials */
@@ -34,19 +34,19 @@ typedef struct {
     row_refused *refused;
     size_t n_refused, refused_cap;
     row_estimate *rows; /* [n], one for each row to run */
-    size_t n, timed;    /* rows; how many of the first ones have timed updates */
+    size_t n, timed;    /* n: rows; timed: how many of the first rows have timed updates */
     int gpus;           /* GPUs available to runs; 0: none */
     double gpu_free;    /* free bytes of the GPU with the least */
     /* Why a task cannot be opened: missing data; or NULL. `rows` exist nevertheless if the data's sizes are known. */
     const char *missing;
     double busy;         /* seconds on the clock per second of a processor, while updates were timed; 0: not known */
     str notes;           /* the tasks' notes on their data, one per line */
-    const char *unknown; /* why rows or, if there are rows, their times are missing; or NULL */
+    const char *unknown; /* why rows are missing or, if there are rows, why their times are missing; or NULL */
     arena memory;
 } sweep_costs;
 
-/* Starts `program estimate ...` with the arguments of `c` and reads its output; ends it if a row takes longer than its
- * announced limit, and with this process. Reports failures in `out`. */
+/* Starts `program estimate ...` with the arguments of `c` and reads its output. Ends that program if a row takes longer
+ * than its announced limit, or if this process ends. Reports failures in `out`. */
 void estimate_sweep(const sweep_call *c, sweep_costs *out);
 void estimate_free(sweep_costs *x);
 

@@ -45,21 +45,21 @@ double tokens_of_update(const group *g, double batch_tokens);
 /* Counts the costs of one batch of this shape. */
 int count_shape(const spec_row *row, const group *g, const backend *on, dtype compute, const model_shape *shape,
                 model_costs *out, err *e);
-/* Counts one batch with the data's lengths; update_flops: an update, which may accumulate several. */
+/* Counts one batch with the data's lengths; update_flops: of an update, which may accumulate several batches. */
 int count_update(const spec_row *row, const group *g, const backend *on, dtype compute, model_costs *out, err *e);
 double update_flops(const spec_row *row, const model_costs *update);
 
 typedef struct {               /* a run's work */
-    double updates;            /* at most: patience may end it earlier */
+    double updates;            /* upper limit: patience may end the run earlier */
     double evaluations, saves; /* number of passes over dev, and of checkpoints */
     double evaluated, decoded; /* target tokens scored, and decoded */
 } run_counts;
-/* steps: requested; step_seconds: per step, for max_time. trial: a search's, which decodes nothing. (estimate_run.c) */
+/* steps: requested; step_seconds: of one step, for max_time; trial: of a search, decodes nothing. (estimate_run.c) */
 run_counts count_run(const config *c, const group *g, double steps, double step_seconds, bool trial);
 
 typedef struct { /* the sweep's data */
     group *groups;
-    size_t n, *of; /* n groups; of [rows]: each row's group */
+    size_t n, *of; /* n: number of groups; of [rows]: each row's group */
     bool open;
     err missing;  /* why data are missing, or "" */
     double began; /* ticks() at the start */

@@ -70,7 +70,7 @@ static void read_line(sweep_costs *x, char *line, size_t *cap)
 /* The child's work as last announced. */
 typedef struct {
     char what[200];
-    double since, limit; /* ticks(); seconds, 0: none */
+    double since, limit; /* since: ticks() at the start; limit: seconds, 0: no limit */
 } doing;
 
 static bool takes_too_long(const doing *now) { return now->limit > 0 && ticks() - now->since > now->limit; }

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Seconds for timing all rows (not patient, patient); most and least for one row. */
+/* Seconds of timing. HURRIED, PATIENT: for all rows, by `patient`; MOST_OF_ROW, LEAST_OF_ROW: for one row. */
 static const double HURRIED = 0.5, PATIENT = 5, MOST_OF_ROW = 0.6, LEAST_OF_ROW = 0.05;
 static const double PLANNING = 7; /* seconds of a dry run, data and counts included, after which it times no row */
-static const double TIMED = 0.1;  /* most of a run's updates to time: an estimate is cheaper than the run */
+static const double TIMED = 0.1; /* largest share of a run's updates to time: an estimate must cost less than the run */
 static const double GPU_CONTEXT =
     1e9; /* GPU bytes beside a model: CUDA's context, cuBLASLt, cuDNN and their workspaces; not measured yet */
 static const double START = 0.05;                  /* seconds of a run beside data, updates and scores */
@@ -18,7 +18,7 @@ static const double TRACING = 60; /* limit in seconds for a step that takes mill
 
 /* ---- costs ---- */
 
-/* Announces the next work to the parent, and its limit in seconds; "" ends the last one. */
+/* Announces the next work to the parent, and its limit in seconds; "": the last work has ended. */
 static void print_doing(const char *what, double seconds)
 {
     printf("doing\t%g\t%s\n", seconds, what);
@@ -50,7 +50,7 @@ static char *kind_of(const spec_row *row, const group *g)
     return s.s;
 }
 
-/* Settings that change no count, and settings that change it only by being 0 or not. */
+/* Settings that change no count, and settings that change a count only by being 0 or not. */
 static const char *const uncounted[] = {"lr", "warmup", "steps", "eval_every", "save_every", "schedule", "beam_size"};
 static const char *const nonzero[] = {"dropout", "label_smoothing", "weight_decay"};
 
@@ -74,7 +74,7 @@ static char *counted_as(const spec_row *row, const group *g)
     return s.s;
 }
 
-/* Finds the timed row that predicts this one's speed best: of its kind, if any, then nearest in size. NULL: none. */
+/* Finds the timed row that predicts this row's speed best: of its kind, if any, then nearest in size. NULL: none. */
 static const row_work *guide_of(const row_work *w, size_t n, const row_work *of)
 {
     const row_work *best = NULL;
@@ -172,7 +172,7 @@ static double time_of_search(const spec_row *row, const row_work *w, const searc
     return seconds;
 }
 
-/* Computes the bytes on a GPU: the arena of values has an eighth more (plan.c), the parameters a copy in bf16. */
+/* Computes the bytes on a GPU: the arena of values is an eighth larger (plan.c), and parameters have a copy in bf16. */
 static double gpu_bytes(const model_costs *c)
 {
     return 1.125 * (double)c->values + (double)c->learned + 2.0 * (double)c->parameters + GPU_CONTEXT;
@@ -189,7 +189,7 @@ static void print_row(const char *word, const spec *s, const row_work *w, bool d
     kept += 3 * (double)row->config.keep_states; /* with two slots, as adam has */
     double disk = 4.0 * (double)c->parameters * (kept + 2), memory = (double)(c->values + c->learned) + PROGRAM,
            gpu = 0;
-    if (device) /* the host has the parameters twice while it reads or writes them, and CUDA's libraries */
+    if (device) /* the host holds CUDA's libraries, and the parameters twice while they are read or written */
         gpu = gpu_bytes(c), memory = 8.0 * (double)c->parameters + GPU_CONTEXT + PROGRAM;
     run_time t = time_of_run(row, w, (double)row->config.steps, false);
     size_t trials;
@@ -228,7 +228,7 @@ void estimate_close(estimate_data *d)
     free(d->of);
 }
 
-/* Counts a row's costs, or copies them from one of the n before it with equal costs. */
+/* Counts a row's costs, or copies them from a row with equal costs among the n before it. */
 static int count_work(row_work *w, const row_work *before, size_t n, const spec_row *row, const backend *on, err *e)
 {
     const char *counted = w->counted = counted_as(row, w->g);

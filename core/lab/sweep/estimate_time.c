@@ -83,7 +83,7 @@ int count_update(const spec_row *row, const group *g, const backend *on, dtype c
 double update_flops(const spec_row *row, const model_costs *update) { return costs_total(update) * accumulated(row); }
 
 typedef struct {
-    double gradient, update; /* seconds of all shapes' gradients; of one update */
+    double gradient, update; /* gradient: seconds of all shapes' gradients; update: seconds of one update */
     double flops;            /* FLOPs of all shapes */
     double busy;             /* row_speed's */
 } timed;

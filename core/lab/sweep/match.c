@@ -27,7 +27,7 @@ void prepared_choose(prepared *p, const char *row, const char *key, const char *
 typedef struct {
     const spec_row *row;
     const char *by, *key;
-    double rate; /* time: seconds that one step takes */
+    double rate; /* for match = time: seconds that one step takes */
     int64_t vocab;
 } budget;
 
@@ -204,7 +204,7 @@ static int match_all(const spec *s, const measured *m, const trainer *t, prepare
     for (size_t i = 1; i < s->n_rows && !code; i++) {
         const spec_row *row = &s->rows[i];
         budget b = {row, s->analysis.match, s->analysis.match_key, m->rate[i], m->vocab};
-        /* A row that sets the key keeps its value. Repetitions of a row get its value; base's need none. */
+        /* Rows that set the key keep their value. Repetitions of a row get the row's value; those of base need none. */
         if (row->same_as == 0 || settings_get(&row->swept, s->analysis.match_key)) continue;
         code = match_row(s, &b, wanted, t, out, e) ? 2 : 0;
     }

@@ -6,7 +6,7 @@
 #include "network/train/states.h"
 #include <stdlib.h>
 
-/* Finds the state of a step in a run's folder; NULL and e: the steps that have one. */
+/* Finds the state of a step in a run's folder. If there is none, returns NULL, and e lists the steps that have one. */
 static char *state_in(const char *folder, const char *run, int64_t step, err *e)
 {
     int64_t at = 0;
@@ -22,8 +22,8 @@ static char *state_in(const char *folder, const char *run, int64_t step, err *e)
     return NULL;
 }
 
-/* Returns the file of a run's model, or with start_step > 0 of its state at that step; the caller frees. NULL and e:
- * there is none, and which states exist. */
+/* Returns the file of a run's model, or with start_step > 0 of its state at that step; the caller frees. If there is no
+ * such file, returns NULL, and e lists the states that exist. */
 static char *origin_file(reader *r, const char *run, int64_t start_step, err *e)
 {
     CLEANUP(arena_free) arena a = {0};

@@ -13,7 +13,7 @@ int64_t pack_cores(void)
     return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 }
 
-/* Lowers *n to the number of runs of `each` bytes that fit in `room`. If one of these is 0, unknown, *n stays. */
+/* Lowers *n to the number of runs of `each` bytes that fit in `room`. If `each` or `room` is 0 (unknown), *n stays. */
 static void fit(int64_t *n, double each, double room, const char *of, str *why)
 {
     if (!(each > 0 && room > 0)) return;
@@ -28,7 +28,7 @@ static int64_t on_gpus(const pack_needs *x, str *why)
     int64_t each = INT32_MAX;
     CLEANUP(str_free) str text = {0};
     fit(&each, x->gpu_memory, x->gpu_free, " of GPU memory", &text);
-    if (each == INT32_MAX) each = 1; /* unknown memory: one rank on each */
+    if (each == INT32_MAX) each = 1; /* unknown memory: one rank on each GPU */
     int64_t n = x->gpus * each / x->ranks;
     str_addf(why, "%d GPU%s%s; ", x->gpus, x->gpus == 1 ? "" : "s", str_text(&text));
     return n > 0 ? n : 1;

@@ -31,7 +31,7 @@ void resume_command(const sweep_call *c, str *out)
             add_word(out, c->argv[i]);
 }
 
-/* Returns how long the rows' runs take: seconds, or updates unless each has an estimate; [rows], the caller frees. */
+/* Returns how long the rows' runs take: seconds, or updates if an estimate is missing; [rows], the caller frees. */
 static double *lengths_of(const spec *s, const sweep_costs *x)
 {
     double *length = xcalloc(s->n_rows + 1, sizeof *length);

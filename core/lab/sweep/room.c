@@ -1,4 +1,4 @@
-/* room.c - checks that disk and memory have room for the runs that a sweep has left to train. */
+/* room.c - checks that disk and memory have room for the runs that a sweep still has to train. */
 #include "lab/launch/care.h"
 #include "lab/sweep/sweep.h"
 
@@ -12,7 +12,7 @@ static void no_room(const char *row, double needs, double has, const char *of, c
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* Returns the bytes that the row's concurrent runs need, 0 if they fit. *of: memory that is short, *has: free. */
+/* Returns the bytes that the row's concurrent runs need, 0 if they fit. *of: which memory; *has: its free bytes. */
 static double lacks(const sweep_costs *x, const row_estimate *r, const sweep_options *o, double free, double ranks,
                     const char **of, double *has)
 {

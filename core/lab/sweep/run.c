@@ -18,13 +18,13 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-/* One call of `ablate run`: shared by every experiment that it trains (its own, and those of searches and matching). */
+/* One call of `ablate run`: shared by all experiments that it trains (the INI's; those of searches and matching). */
 typedef struct {
     const sweep_call *c;
     sweep_options *o;
     spec_options wanted;
     spec spec;
-    char *experiment;  /* the INI's own */
+    char *experiment;  /* name of the INI's experiment */
     sweep_costs costs; /* costs of the spec's rows */
     prepared found;
     bool talk;
@@ -94,7 +94,7 @@ static int train_rows(void *self, spec *x, err *e)
     size_t n = 0;
     launch_options l = launch_of(s, x, folder, cache, &resume, &sbatch);
     int code = freeze(s, x, &l, &d, &frozen, &n, e); /* writes rows and missing runs to the database: freeze.c */
-    /* store the choices first: tables of a running or killed sweep count them, too */
+    /* store the choices first: tables of a running or killed sweep count choices, too */
     if (!code && same(x->name, s->experiment) && s->found.n_trials)
         code = db_put_trials(d, s->spec.name, s->found.trials, s->found.n_trials, e) ? 1 : 0;
     if (!code) code = launch(s, x, d, frozen, n, &l, e); /* one worker process per run */
@@ -343,7 +343,7 @@ static int show_table(const sweep *s, err *e)
     return bad;
 }
 
-/* Runs --notify's command with the outcome, then the table, as its input. */
+/* Runs --notify's command. Its input is the outcome, then the table. */
 static void notify(const sweep *s, int code, const err *e)
 {
     CLEANUP(str_free) str text = {0};

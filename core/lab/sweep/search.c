@@ -19,10 +19,10 @@ typedef struct {
     prepared *out;
     row_search *rows;
     size_t n, rungs;
-    int64_t seed;  /* the first of its trials' seeds */
-    size_t seeds;  /* seeds of the trials with most */
-    str ini;       /* INI of NAME.tune; each rung adds to it */
-    size_t *asked; /* [n_written] seeds of each trial of the INI */
+    int64_t seed;  /* the first seed of its trials */
+    size_t seeds;  /* largest number of seeds of a trial */
+    str ini;       /* INI of NAME.tune; each rung adds trials */
+    size_t *asked; /* [n_written] number of seeds of each trial in the INI */
     size_t n_written, cap_written;
 } searcher;
 
@@ -158,7 +158,7 @@ static int write_rung(searcher *s, size_t rung, spec *trials, const char **base,
     return bad ? -1 : 0;
 }
 
-/* Reads a candidate's runs in a rung; adds the killed and the unfinished ones to *killed and *open. */
+/* Reads a candidate's runs in a rung; counts killed and unfinished runs in *killed and *open. */
 static void read_trial(searcher *s, const row_search *r, candidate *c, size_t rung, const read_experiment *x,
                        const char *base, size_t *killed, size_t *open)
 {
@@ -340,7 +340,7 @@ static void close_search(searcher *s)
     free(s->rows);
 }
 
-/* Adds candidates beyond the edges where rows have their best one. False: there are none. */
+/* Adds candidates beyond the edges at which rows have their best candidate. Returns false if none was added. */
 static bool extend(searcher *s)
 {
     bool any = false;

@@ -26,7 +26,7 @@ static int host_bleu(const char *const *hyp, const char *const *ref, int64_t n, 
 void run_setup(void)
 {
     plugin_set_services(&(plugin_services){host_bleu, read_lines_service, free_lines_service, f1_service});
-    /* relative to the program, in a build and in an installation; the header also in a linked checkout */
+    /* relative to the program's folder, for a build or an installation; source: a build's link to the checkout */
     static const char *const plugins[] = {"plugins", "../lib/ablate/plugins"};
     static const char *const includes[] = {"../core/api", "source/core/api", "../include"};
     AUTOFREE char *folder = file_of_program(plugins, LENGTH(plugins)),

@@ -34,9 +34,9 @@ void print_preflight(const sweep_costs *x, const spec *s, const db_frozen *f, si
 
 typedef struct {
     int64_t threads, ranks; /* threads per rank; the largest number of ranks of a run */
-    double memory;          /* bytes of a process; 0: unknown */
+    double memory;          /* bytes of memory of a process; 0: unknown */
     int gpus;               /* GPUs in use; 0: runs use the CPU */
-    /* bytes of a process on its GPU; free bytes on the GPU with the least. 0: unknown */
+    /* gpu_memory: bytes of a process on its GPU; gpu_free: free bytes on the GPU with the least. 0: unknown */
     double gpu_memory, gpu_free;
 } pack_needs;
 int64_t pack_cores(void); /* cores that this process may use */
@@ -71,7 +71,7 @@ int check_origins(const spec *s, const db_options *where, prepared *out, err *e)
 /* Solves `match` of the spec: sets each row's free key so that its budget is closest to base's. For `match = time` rows
  * are trained for a few steps in the experiment NAME.time. Returns 0, or an exit code. */
 int match_rows(const spec *s, const trainer *t, prepared *out, err *e);
-/* match_rows without training, for a known vocabulary of base; 1 for `match = time`. */
+/* match_rows without training, for a known vocabulary of base; returns 1 for `match = time`. */
 int match_counted(const spec *s, const trainer *t, int64_t vocab, prepared *out, err *e);
 /* Searches the spec's rows in the experiment NAME.tune, by successive halving on dev PPL, with a seed of its own. */
 int search_rows(const spec *s, const trainer *t, prepared *out, err *e);
@@ -96,10 +96,10 @@ int recognize_rows(const db_options *where, const sweep_call *c, spec *s, int re
 
 /* Writes the runs of selected rows, done ones included, to l->runs = ids [n]: seed by seed. If several train at a time,
  * a seed's longest run comes first, and a run with a fifth of all work before all others, so that no worker is idle
- * while another still has a long run. x: their costs; NULL: their steps count. */
+ * while another still has a long run. x: costs of the runs; NULL: the numbers of steps decide. */
 void choose_runs(const spec *s, const sweep_costs *x, const db_frozen *f, size_t n, int64_t *ids, launch_options *l);
 /* Does a row with runs or trials left need more memory than this machine or its GPUs have free? rows: gets a line for
- * each such row; e: the first. (room.c) */
+ * each such row; e: the first such row. (room.c) */
 bool room_lacks(const sweep_costs *x, const spec *s, const sweep_options *o, str *rows, err *e);
 /* Sets a run's needs in l; fails if the disk is too small for the runs left to train. (room.c) */
 int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n, const reruns *again, db *d,
@@ -108,6 +108,6 @@ int check_room(const sweep_costs *x, const spec *s, const db_frozen *f, size_t n
 int queue_again(db *d, const spec *s, reruns *r, const db_frozen *f, size_t n, launch_options *l, bool talk, err *e);
 /* Explains the table's gaps and how to fill them. n: runs of this call by status, including other processes'. */
 void show_gaps(const db_counts *n);
-/* Writes the command that resumes: this one without --rerun, because its runs are already requeued. */
+/* Writes the command that resumes: this command without --rerun, because its runs are already requeued. */
 void resume_command(const sweep_call *c, str *out);
 #endif
