@@ -55,7 +55,7 @@ static ab_t decay_chunks(ab_ctx *c, ab_t x, int64_t chunk)
     return ab_reshape(c, x, batch * heads, n, chunk, d);
 }
 
-/* Moves the values of chunks by `by`, which may be negative: chunk i gets that of chunk i - by, or zeros. */
+/* Moves values by `by` chunks, which may be negative: chunk i gets the values of chunk i - by, or zeros. */
 static ab_t decay_shift(ab_ctx *c, ab_t x, int64_t by)
 {
     int64_t n = ab_dim(c, x, -3), away = by < 0 ? -by : by;

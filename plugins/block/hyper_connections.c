@@ -4,8 +4,8 @@
  *     h = sum over i of a_i H_i,  H'_i = b_i sublayer(norm(h)) + sum over j of A_ij H_j
  *     a = a0 + s tanh(norm(H) w_a), likewise b and A                    Zhu et al. 2024, arXiv 2409.19606, eq. 2 to 13
  *
- * Layer l begins with a = its stream l mod n, b = 1, A = 1: pre_norm. The dynamic parts (`dynamic`) depend on the
- * token; their maps begin with 0. A norm of the streams' sum ends a stack.
+ * Layer l begins with a = its stream l mod n, b = 1, A = 1, which is pre_norm. The dynamic parts (`dynamic`) depend on
+ * the token; their maps begin with 0. A norm of the streams' sum ends a stack.
  */
 #include "finish.h"
 #include <stdio.h>

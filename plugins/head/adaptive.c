@@ -19,8 +19,8 @@ static ab_t too_few(ab_ctx *c, const config *o, int64_t tokens, int64_t n)
     return ab_fail(c, text);
 }
 
-/* Logits of the first n tokens and of each cluster, [rows,n+clusters]: the tokens' vectors are the embedding's if the
- * run shares it. */
+/* Logits of the first n tokens and of each cluster, [rows,n+clusters]: the tokens' vectors are those of the embedding,
+ * if shared. */
 static ab_t first_step(ab_ctx *c, const config *o, ab_t x, int64_t n)
 {
     int64_t d = ab_dim(c, x, -1);

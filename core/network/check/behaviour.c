@@ -1,5 +1,5 @@
-/* behaviour.c - checks that later tokens, padding, other sentences and fusion do not change a loss; also equal seeds
- * and number types. */
+/* behaviour.c - checks that later tokens, padding, other sentences and fusion do not change a loss; also checks equal
+ * seeds and number types. */
 #include "network/check/internal.h"
 #include <math.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@ typedef struct {
     uint32_t role; /* AB_SELF, AB_CAUSAL, AB_CROSS */
     int64_t heads, d_k, d_v, d_model;
     int64_t batch,
-        time; /* sentences, at most BLOCK_SENTENCES; time: positions per sentence, on both sides in cross-attention */
+        time; /* batch: number of sentences, at most BLOCK_SENTENCES; time: positions per sentence, on both sides */
     const int32_t *length; /* [batch] tokens of each sentence; NULL: all have `time` */
     bool measured;         /* for benchmarks: fp32, training without dropout, and a backward pass from the sum of y */
     int64_t layer;         /* number of the layer that the plugin sees, counted from 0 */

@@ -151,7 +151,7 @@ static bits bits_of(const pairing *w)
     return b;
 }
 
-/* Copies a file to memory, because the sandbox forbids writing files. Returns its descriptor, or -1 and e. */
+/* Copies a file to memory, because the sandbox forbids writing files. Returns the copy's descriptor, or -1 and e. */
 static int copy_file(const char *from, err *e)
 {
     str text = {0};

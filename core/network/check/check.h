@@ -2,7 +2,7 @@
  *
  * Every check runs the plugin in a small setting (a whole model in double precision, one attention call, a vector of
  * parameters, the task's own examples) and measures the result. A check that depends on a failed check is skipped, so
- * that one mistake gives one failure.
+ * that one mistake causes one failure only.
  */
 #ifndef ABLATE_CHECK_H
 #define ABLATE_CHECK_H
@@ -53,6 +53,6 @@ int32_t check_tokens_at_most(int32_t n);
 void check_use_device(const backend *b);
 
 /* Checks plugins given as KIND/NAME, NAME or file and prints the results; n = 0: every loaded plugin. Returns the exit
- * code: 0 all ok; 1 some failed; 2 no such plugin. json: prints an array of JSON instead of lines. */
+ * code: 0: all ok; 1: some failed; 2: no such plugin. json: prints an array of JSON instead of lines. */
 int check_plugins(const char *const *names, size_t n, const check_room *room, bool json);
 #endif

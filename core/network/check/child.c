@@ -31,7 +31,7 @@ static int patience(void)
 }
 static const rlim_t MEMORY = 16ull << 30, FILE_SIZE = 64 << 20;
 
-typedef struct { /* shared by both processes; its pointers are to constants, which have the same address in both */
+typedef struct { /* shared by both processes; its pointers are to constants, which both have at the same address */
     check_report report;
     uint64_t done; /* the parent's random number, which the child copies here when it ends properly */
     int code;      /* check_shut_in's result; < 0: the fork failed with errno -code */

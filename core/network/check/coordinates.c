@@ -10,7 +10,7 @@ const int64_t coordinate_steps[COORDINATE_STEPS] = {0, 1, 2, 5};
 
 enum { VOCAB = 64, SENTENCES = 8, TOKENS = 16, D_K = 16 };
 
-/* Makes random tokens. A model learns their frequencies and memorises examples in a few updates. */
+/* Makes random tokens. In a few updates, a model learns their frequencies and memorises the examples. */
 static void make_batch(batch *b, int32_t *memory)
 {
     enum { ROWS = SENTENCES * TOKENS };

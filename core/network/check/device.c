@@ -62,7 +62,7 @@ void check_device(const plugin *p, check_result *r)
 
 /* ---- updates ---- */
 
-/* Runs three updates of a small model with made-up gradients. Returns its parameters; the caller frees. */
+/* Runs three updates of a small model with made-up gradients. Returns the model's parameters; the caller frees them. */
 static float *update(const plugin *p, const backend *on, size_t *n, check_result *r)
 {
     settings set = {0};

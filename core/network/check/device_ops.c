@@ -103,7 +103,7 @@ static int one_call(lockstep *l, int32_t i, const run_options *o, err *e)
     return bad;
 }
 
-/* Runs the device first, because its run sets the step, which determines dropout's bits. */
+/* Runs the device first, because this run sets the step, which determines what dropout drops. */
 static int run_both(lockstep *l, const run_options *o, err *e)
 {
     if (l->cpu->n != l->device->n)

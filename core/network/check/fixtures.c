@@ -114,8 +114,8 @@ int32_t check_token(uint64_t place, uint64_t i)
     return VOCAB_SPECIALS + (int32_t)((check_hashed(place, i) + 1) / 2 * (CHECK_VOCAB - VOCAB_SPECIALS));
 }
 
-/* Perturbs biases and gains, multiplies all values by `spread` and rounds them to fp32. Buffers stay, because only the
- * plugin knows their valid values. */
+/* Perturbs biases and gains, multiplies all values by `spread` and rounds them to fp32. Buffers stay as they are,
+ * because only the plugin knows their valid values. */
 static void stir(params *s, double spread)
 {
     err e = {0};

@@ -1,4 +1,4 @@
-/* gradient.c - the gradient of the whole loss against central differences, in double precision. */
+/* gradient.c - compares the gradient of the whole loss with central differences, in double precision. */
 #include "network/check/internal.h"
 #include <math.h>
 #include <stdlib.h>

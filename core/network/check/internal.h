@@ -1,4 +1,4 @@
-/* internal.h - shared by the checks: results, models around a plugin, sentences, one pass over them. */
+/* internal.h - shared by the checks: results, models around a plugin, sentences, and a pass over sentences. */
 #ifndef ABLATE_CHECK_INTERNAL_H
 #define ABLATE_CHECK_INTERNAL_H
 #include "network/check/check.h"
@@ -8,7 +8,7 @@
 
 /* ---- results ---- */
 
-/* Sets outcome and message. The first failure stays; a note (CHECK_OK) replaces no other outcome. */
+/* Sets outcome and message. A first failure is never replaced; a note (CHECK_OK) replaces no other outcome. */
 void check_result_set(check_result *r, check_outcome outcome, const char *fmt, ...) PRINTF_LIKE(3, 4);
 #define check_fail(r, ...) check_result_set(r, CHECK_FAIL, __VA_ARGS__)
 #define check_none(r, ...) check_result_set(r, CHECK_NONE, __VA_ARGS__)
@@ -71,7 +71,7 @@ typedef struct {
 } model_kind;
 /* Opens a small model. Its values are exact in fp32, so models of every number type have equal values. */
 int check_model_open(model *m, const pairing *w, const model_kind *k, err *e);
-/* A pseudo-random number in [-1, 1), and a token, determined by `place` and i. */
+/* Returns a pseudo-random number in [-1, 1), or a token, determined by `place` and i. */
 double check_hashed(uint64_t place, uint64_t i);
 int32_t check_token(uint64_t place, uint64_t i);
 

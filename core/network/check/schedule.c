@@ -1,4 +1,4 @@
-/* schedule.c - a schedule's learning rates: finite, >= 0, and independent of earlier calls. */
+/* schedule.c - checks a schedule's learning rates: finite, >= 0, and independent of earlier calls. */
 #include "network/check/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ void check_rate(const plugin *p, check_result *r)
     arena_free(&a);
 }
 
-/* Asks for the rates forwards, then backwards: a resumed run starts late, and curves are drawn at any time. */
+/* Asks for the rates forwards, then backwards, because a resumed run starts late, and curves are drawn at any time. */
 void check_stateless(const plugin *p, check_result *r)
 {
     arena a = {0};

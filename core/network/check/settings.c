@@ -1,4 +1,4 @@
-/* settings.c - the plugin's settings during a check: those of -s, then every choice and boolean in turn. */
+/* settings.c - the plugin's settings during a check: first those of -s, then every choice and boolean in turn. */
 #include "network/check/internal.h"
 #include <stdlib.h>
 #include <string.h>

@@ -266,7 +266,7 @@ static void score_split(const opened *o, ab_split split, check_result *r)
     free(nonsense);
 }
 
-/* Computes the figures of a made-up model: every token right with probability 1, or none right, at probability e^-4. */
+/* Computes the figures of a made-up model: every token is right with probability 1, or wrong, with probability e^-4. */
 static int score_guess(const opened *o, ab_split split, const pairs *p, bool right, ab_metric m[METRICS],
                        check_result *r)
 {

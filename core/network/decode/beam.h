@@ -63,14 +63,14 @@ void beam_stats_add(beam_stats *to, const beam_stats *more);
 beam_options beam_options_of(const config *c);     /* options from the run's keys, with nbest 1 */
 int64_t beam_batch(const model *m, int64_t batch); /* beam_options.batch, with 0 replaced by the default */
 
-/* out [sources->n][nbest]: hypotheses in the order of `sources`; a source's complete ones first, then by score; free
- * with hypotheses_free. A source without tokens has an empty output. Ignores the target side. stats may be NULL.
+/* out [sources->n][nbest]: hypotheses in the order of `sources`; a source's complete hypotheses first, then by score;
+ * free with hypotheses_free. A source without tokens has an empty output. Ignores the target side. stats may be NULL.
  * Returns 0, or -1 and e with nothing in out. */
 int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesis *out, beam_stats *stats, err *e);
 void hypotheses_free(hypothesis *h, int64_t n);
 
-/* Beam search on lines of text. *out [n * nbest]: line i's outputs start at index i * nbest, NULL if fewer were found;
- * free with decoded_free. scores [n * nbest] may be NULL. */
+/* Beam search on lines of text. *out [n * nbest]: line i's outputs start at index i * nbest, NULL where fewer were
+ * found; free with decoded_free. scores [n * nbest] may be NULL. */
 int decode_lines(model *m, const vocab *src, const vocab *tgt, const char *const *lines, int64_t n,
                  const beam_options *o, char ***out, double *scores, beam_stats *stats, err *e);
 void decoded_free(char **text, int64_t n);

@@ -1,8 +1,8 @@
 /* blocks.c - blockwise parallel decoding (Stern, Shazeer and Uszkoreit 2018, "Blockwise parallel decoding for deep
  * autoregressive models", section 4): a step computes k rows per sentence: one for the last token and k - 1 for
- * proposed ones. A row's likeliest token is accepted while the next row read that token; the last accepted row's
- * proposals form the next block. Outputs equal those of greedy decoding bit for bit: a row's logits do not depend on
- * the other rows of its step, and rows that were not accepted are never ancestors. */
+ * proposed ones. A row's likeliest token is accepted as long as the next row has read the same token; the last accepted
+ * row's proposals form the next block. Outputs equal those of greedy decoding bit for bit: a row's logits do not depend
+ * on the other rows of its step, and rows that were not accepted are never ancestors. */
 #include "network/decode/search.h"
 #include <math.h>
 #include <stdlib.h>

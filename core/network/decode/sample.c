@@ -63,7 +63,7 @@ static int read_token(reader *x, int32_t id, err *e)
     return 0;
 }
 
-/* Restarts the model on the text from token `from` on. Its first input is the token before, or VOCAB_BOS. */
+/* Restarts the model on the text from token `from` on. The model first reads the token before `from`, or VOCAB_BOS. */
 static int read_text(reader *x, const id_list *text, int64_t from, int64_t capacity, err *e)
 {
     if (begin(x, capacity, e) || read_token(x, from ? text->id[from - 1] : VOCAB_BOS, e)) return -1;

@@ -47,7 +47,7 @@ static void sentence_free(search *s, sentence *x)
     free(x);
 }
 
-/* Inserts a hypothesis of n tokens among the sentence's nbest, if its score is high enough. */
+/* Inserts a hypothesis of n tokens among the sentence's nbest, if the hypothesis scores high enough. */
 static void record(const search *s, sentence *x, const int32_t *ids, int64_t n, double log_prob, bool complete)
 {
     int64_t length = n + complete, at = x->n_best;
@@ -208,7 +208,7 @@ static int choose(search *s, err *e)
     return bad ? fail(e, "decoding: the model's logits are not numbers") : 0;
 }
 
-/* Unused rows continue themselves, or in the first step the sentence's only row. */
+/* Unused rows continue themselves; in the first step they continue the sentence's only row. */
 static void idle_rows(search *s, int64_t b, int64_t from)
 {
     for (int64_t h = from; h < s->o->beam_size; h++) {

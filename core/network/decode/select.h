@@ -38,7 +38,7 @@ int64_t select_end(selection *s, double *sum);
 int64_t select_best(const void *logits, dtype type, int64_t v, const uint8_t *allowed, int64_t k, choice *out,
                     double *sum);
 
-typedef struct {    /* one model's probabilities of a row [v], for an ensemble; memory is the caller's */
+typedef struct {    /* one model's probabilities of a row [v], for an ensemble; the caller owns the memory */
     float *e;       /* [v]: exp(logit - largest logit of the chunk) */
     float *top;     /* [chunks of v]: the largest logit */
     float *sum;     /* [chunks of v]: sums of e */

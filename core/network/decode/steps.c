@@ -311,7 +311,7 @@ static void place_ancestors(steps *s)
     }
 }
 
-/* Runs the tape. fresh: its first run, which also computes keys and values of the encoder's output. */
+/* Runs the tape. fresh: this is the first run, which also computes keys and values of the encoder's output. */
 static const void *run_tape(steps *s, bool fresh, const column_reader *reader, double start, err *e)
 {
     ab_ctx *c = s->tape;

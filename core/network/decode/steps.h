@@ -65,8 +65,8 @@ int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64
 const void *steps_run(steps *s, const int32_t *tokens, err *e);
 /* Runs a step in which each row has its own time: times [R], the number of tokens before it in its sentence. The caller
  * maintains `ancestors`, which may name rows of this step, because all rows are written before any attends. Unused rows
- * have time 0. Not on a device. NULL and e if the decoder's attention reads positions or carries more than keys and
- * values. */
+ * have time 0. Does not run on a device. Returns NULL and e if the decoder's attention reads positions or carries more
+ * than keys and values. */
 const void *steps_run_block(steps *s, const int32_t *tokens, const int32_t *times, err *e);
 /* Returns the logits [R, V] that the head proposed in the last step for the `by`-th token after the next token. */
 const void *steps_proposal(const steps *s, int64_t by);
@@ -76,7 +76,7 @@ const void *steps_proposal(const steps *s, int64_t by);
 void steps_narrow(steps *s);
 /* Call after a step: row r then continues row parents[r] of the same sentence. */
 void steps_follow(steps *s, const int32_t *parents);
-/* Drops the sentences with keep[b] false and closes the gaps. Not on a device, where a graph reads rows at fixed
- * addresses. */
+/* Drops the sentences with keep[b] false and closes the gaps. Not possible on a device, where a graph reads rows at
+ * fixed addresses. */
 void steps_keep(steps *s, const bool *keep);
 #endif

@@ -2,7 +2,7 @@
  *
  * Threads that decode different batches need not wait for each other at every operation. Therefore one stream per
  * thread, each with its own tape and caches, decodes many sentences. A single stream, whose operations use all threads,
- * decodes few sentences, and any on a device or with a mask, whose states only one thread may advance. */
+ * is used for few sentences, on a device, and with a mask, whose states only one thread may advance. */
 #include "network/decode/search.h"
 #include <omp.h>
 #include <pthread.h>
@@ -10,13 +10,13 @@
 #include <string.h>
 
 enum { CPU_BATCH = 64, DEVICE_BATCH = 512 }; /* default numbers of sentences per batch */
-/* Limits per batch on the CPU: source tokens (composed attention needs their square), bytes of caches. A device's free
- * memory limits its batches. */
+/* Limits per batch on the CPU: source tokens (because composed attention needs their square) and bytes of caches. On a
+ * device, free memory limits the batches. */
 enum { MOST_SOURCE_ROWS = 8192, MOST_CACHE_BYTES = 1 << 29 };
 #define DEVICE_SHARE                                                                                                   \
     0.5 /* fraction of free memory; the rest is for other programs and memory that bytes_of_sentence does not count */
 enum { WORTH_A_STREAM = 8 }; /* sentences */
-/* With this many rows, products with cached weights reach full speed. More rows per thread only push keys and values
+/* With ENOUGH_ROWS rows, products with cached weights reach full speed. More rows per thread only push keys and values
  * out of the cache. */
 enum { ENOUGH_ROWS = 64, STAY_IN_CACHE = 8 << 20 };
 
@@ -118,7 +118,7 @@ static int64_t batch_size(const streams *s, int64_t length)
     return n > 1 ? n : 1;
 }
 
-/* Takes the next batch. Returns 0 if none is left or another stream has failed. */
+/* Takes the next batch. Returns 0 if no batch is left or another stream has failed. */
 static int64_t take(streams *s, int64_t *which)
 {
     int64_t n = 0;

@@ -282,7 +282,7 @@ static const model_format *find_format(const char *name, bool encoder, err *e)
     return NULL;
 }
 
-/* The factor on a role's queries, because every format multiplies scores by exactly 1 / sqrt(d_k). */
+/* The factor on a role's queries, needed because every format multiplies scores by exactly 1 / sqrt(d_k). */
 static double query_scale(const exporting *x, int role)
 {
     const plugin *p = x->m->attention[role];

@@ -18,7 +18,7 @@ typedef enum {
 } row_kind;
 enum {
     ROW_SCALED =
-        1, /* multiplied by sqrt(d_model): ablate does this when it reads an embedding, the other program does not */
+        1, /* multiplied by sqrt(d_model): ablate multiplies when it reads an embedding, the other program does not */
     ROW_BIAS = 2,  /* the format always has a bias: zeros if our projection has no bias */
     ROW_GATED = 4, /* only gated feed-forwards have this row */
     ROW_LIKE = 8   /* the format has this bias if any projection of the attention has a bias; zeros if ours has none */

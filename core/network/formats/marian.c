@@ -2,7 +2,7 @@
  * (src/transformers/models/marian). */
 #include "network/formats/format.h"
 
-/* torch's default eps, which MarianMT's norms always use. With a smaller one in our norms, outputs would differ in the
+/* torch's default eps, which MarianMT's norms always use. With a smaller eps in our norms, outputs would differ in the
  * fifth digit. */
 static const double norm_eps = 1e-5;
 

@@ -51,7 +51,7 @@ static bool find_part(exporting *x, const char *name, part *out)
 
 static int64_t column(const exporting *x, int64_t i) { return x->order ? x->order[i] : i; }
 
-/* Our output column for the format's column i. They differ in rotated heads and in the residual stream. */
+/* Our output column for the format's column i. The two differ in rotated heads and in the residual stream. */
 static int64_t output_of(const exporting *x, const char *last, int64_t i)
 {
     int64_t d = x->m->cfg.d_k;

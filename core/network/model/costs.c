@@ -1,12 +1,12 @@
-/* costs.c - counts operations and bytes on a traced tape; a node's scope tells its part of the model. */
+/* costs.c - counts operations and bytes on a traced tape. A node's scope tells which part of the model it is in. */
 #include "network/model/costs.h"
 #include <math.h>
 #include <string.h>
 
 const char *const cost_part_names[COST_PARTS] = {"attention", "feed-forward", "embedding", "other"};
 
-/* Scopes "enc.0", "enc.0.self", "dec.1.cross", "dec.1.ffn", "dec.1.ffn.ln" belong to layers; "enc", "dec" and "" to
- * embedding, vocabulary product, last norms and loss. Norms and residual connections count with their sublayer. */
+/* Scopes "enc.0", "enc.0.self", "dec.1.cross", "dec.1.ffn", "dec.1.ffn.ln" belong to layers; "enc", "dec" and "" belong
+ * to embedding, vocabulary product, last norms and loss. Norms and residual connections count with their sublayer. */
 static cost_part part_of(const node *v)
 {
     if (strstr(v->scope, ".ffn")) return COST_FEED_FORWARD;

@@ -50,8 +50,8 @@ static attn_context context(tracer *t, head_place *at, ab_t x)
     return k;
 }
 
-/* Calls the head with the decoder's last rows. Returns the logits of the next token (by 0), or those of the `by`-th
- * token after it. */
+/* Calls the head with the decoder's last rows. Returns the logits of the next token (by 0), or of the `by`-th token
+ * after the next. */
 static ab_t call_head(tracer *t, ab_t x, int64_t by)
 {
     ab_ctx *c = t->c;

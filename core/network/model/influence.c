@@ -10,7 +10,7 @@
 #include "tensor/graph/grad.h"
 #include <string.h>
 
-/* Did the call keep exactly one softmax over keys? With several, none alone is the attention's weights. */
+/* Did the call keep exactly one softmax over keys? If there are several, none is the attention's weights. */
 static bool one_softmax(const ab_ctx *c, const char *scope)
 {
     char name[128];

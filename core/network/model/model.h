@@ -57,7 +57,7 @@ typedef struct model {
     FILE *print_to;     /* file to which runs of loss tapes print those values, or NULL; owned by the caller */
     bool generic;       /* never fuse attention, or a norm with its addition: for `ablate check` */
     struct {
-        /* source token token[i] has n-gram id[i]: [n]; until model_set_ngrams, ten made-up ones per token */
+        /* id [n], token [n]: token[i] has n-gram id[i]; until model_set_ngrams, a token has ten made-up n-grams */
         const int32_t *id, *token;
         int64_t n;
     } ngram;
@@ -103,7 +103,7 @@ int model_plugins_json(const settings *set, str *out, err *e);
  * garbage here, to expose arrays that a plugin does not initialise. */
 extern void (*model_before_plugin)(void);
 
-/* Refuses a length beyond the table of the position or an attention, which their parameter `max_len` limits
+/* Refuses a length beyond the table of the position or an attention, which the parameter `max_len` limits
  * (ab_plugin.h). needed: rows [tokens]; why: a clause for the message. Returns 0, or -1 and e. */
 int model_check_reach(const model *m, int64_t needed, const char *why, err *e);
 
@@ -134,7 +134,7 @@ typedef struct {
 } model_batch;
 
 /* Input of a training tape whose head asks for the teacher's logits [tgt_rows,tgt_vocab], which the caller writes. With
- * teacher = TEACHER_MADE_UP (`ablate check`), model_loss_inputs writes made-up ones. */
+ * teacher = TEACHER_MADE_UP (`ablate check`), model_loss_inputs writes made-up logits. */
 #define TEACHER         "teacher"
 #define TEACHER_MADE_UP "teacher made up"
 #define RECORDED        "recorded "

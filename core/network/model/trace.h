@@ -32,9 +32,9 @@ ab_t trace_finish(tracer *t, int role, ab_t x);
 
 /* The table of the softmax [vocabulary,d_model]. */
 ab_t trace_softmax_table(tracer *t);
-/* The head's logits for the decoder's last rows. padding: as for t_linear_padded, only by the usual head. */
+/* The head's logits for the decoder's last rows. padding: as for t_linear_padded; used only with the usual head. */
 ab_t trace_logits(tracer *t, ab_t x, int64_t padding);
-/* The head's logits for the `by`-th token after the next one, which it must propose. */
+/* The head's logits for the `by`-th token after the next. The head must propose this token. */
 ab_t trace_proposal(tracer *t, ab_t x, int64_t by);
 /* Traces the head's losses; in evaluation only to find the head's learned values. Returns the logits whose memory the
  * gradient may reuse. */

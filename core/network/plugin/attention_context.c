@@ -122,7 +122,7 @@ ab_t host_heads(ab_ctx *c, ab_t rows, int64_t heads)
     return t_heads(c, rows, s.offset, 0, heads, d[3] / heads, s.time);
 }
 
-/* Applies the position's rotation; only in self-attention, where queries and keys have the same positions. */
+/* Applies the position's rotation; works only in self-attention, where queries and keys have the same positions. */
 ab_t host_rotate(ab_ctx *c, ab_t x)
 {
     const attn_context *k = c->attn;

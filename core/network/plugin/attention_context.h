@@ -116,7 +116,7 @@ ab_t attn_carried_sum(ab_ctx *c, ab_t now);
 ab_t attn_zeros(ab_ctx *c, int64_t a, int64_t b, int64_t d, int64_t e);
 ab_t attn_has_key(ab_ctx *c); /* [B,1,Tk,1]: 1 where the sentence has a key */
 
-/* Each row becomes the row `by` places later in its sentence, or zeros. Also allowed in decoders, for targets. */
+/* Each row becomes the row `by` places later in its sentence, or zeros. Decoders may call it, too, for targets. */
 ab_t attn_ahead(ab_ctx *c, ab_t rows, int64_t by);
 
 bool attn_is_causal(const ab_ctx *c);
@@ -124,14 +124,14 @@ bool attn_is_self(const ab_ctx *c);                      /* are x and mem the sa
 ab_t attn_offsets(ab_ctx *c, bool query_side);           /* ids [B+1] */
 const char *attn_full_name(ab_ctx *c, const char *name); /* below the current scope */
 bool attn_steps(const ab_ctx *c); /* is this a decoding step in which the call sees one position per hypothesis? */
-/* Finds the sentences of rows computed from x or from mem. False and an error for other rows. */
+/* Finds the sentences of rows computed from x or from mem. Other rows give false and an error. */
 typedef struct {
     ab_t offset;
     int64_t rows, time; /* time: tokens of the longest sentence */
 } attn_sentences;
 bool attn_sentences_of(ab_ctx *c, ab_t rows, attn_sentences *s);
 ab_t attn_pack_as(ab_ctx *c, ab_t x, const attn_sentences *s); /* [1,B,T,n] -> rows [s->rows,n] */
-/* Checks that a recurrence may run over x. False and an error otherwise. */
+/* Checks that a recurrence may run over x. Returns false and sets an error if not. */
 bool attn_may_scan(ab_ctx *c, ab_t x, int backwards);
 
 /* ---- side effects of a plugin's call (records.c) ---- */
@@ -142,7 +142,7 @@ void attn_record(ab_ctx *c, const char *function, const char *name, ab_t value, 
 ab_kind hook_owner(ab_hook h); /* the kind of plugin that the hook belongs to; AB_NO_KIND: the host */
 /* Sets the hook that runs from now on. Returns the previous one, for the caller to restore. */
 ab_hook enter_hook(ab_ctx *c, ab_hook next);
-/* Claims the name for the current hook's kind. False and an error if another kind owns it. */
+/* Claims the name for the current hook's kind. Returns false and sets an error if another kind owns the name. */
 bool attn_claim(ab_ctx *c, const char *name);
 /* attn_param: a learned value below the current scope. attn_linear: a product with such a matrix [n, wide], initialised
  * by Glorot's uniform rule. */

@@ -1,7 +1,7 @@
 /* attention_delta.c - ab_delta_scan, ab_dplr_scan: recurrences whose state is a matrix for each sentence and head.
  *
- * Runs as one operation if the backend has it, else, or with `generic`, composed (graph/ops_delta.c). A decoding step
- * updates each hypothesis's carried state once, or once per position of its token. */
+ * Runs as one operation if the backend has it; otherwise, and with `generic`, runs composed (graph/ops_delta.c). A
+ * decoding step updates each hypothesis's carried state once, or once per position of its token. */
 #include "network/plugin/attention_context.h"
 #include <string.h>
 
@@ -105,7 +105,7 @@ static ab_t run(ab_ctx *c, scan s)
     if (each == 1) attn_note_values(c, s.in[V]);
     ab_t y = all_tokens(c, s, each, 0);
     if (c->attn->info.role == AB_CAUSAL || !y.id) return y;
-    /* the backward recurrence reads the padding first, which must neither store nor decay */
+    /* the backward recurrence reads the padding first: padding must neither be stored nor decay the state */
     ab_t real = attn_has_key(c);
     if (each > 1) {
         int64_t batch = tape_at(c, real)->dim[0];

@@ -183,7 +183,7 @@ ab_t host_depthwise_conv(ab_ctx *c, ab_t rows, const char *name, int64_t before,
 
 /* ---- convolutions with a filter as long as the sentence ---- */
 
-/* One decoding step: the weighted sum of all positions so far; `past` has the weights by distance. */
+/* One decoding step: the weighted sum of all positions so far. `past` has the weights, by distance. */
 static ab_t long_conv_step(ab_ctx *c, ab_t rows, ab_t past)
 {
     const attn_context *k = c->attn;

@@ -153,7 +153,7 @@ static ab_t attend_terms(ab_ctx *c, const term *t, int n, const score_program *f
     return attn_attend_program(c, q, k, v, &program);
 }
 
-/* One operation for all terms if possible, else one per term. All terms drop the same keys. */
+/* Attends with one operation for all terms if possible, else with one per term. All terms drop the same keys. */
 ab_t attn_sum_of_maps(ab_ctx *c, int32_t p, ab_t v, const dropped_weights *d)
 {
     terms t = {.n = 0};

@@ -141,7 +141,7 @@ ab_t host_scan(ab_ctx *c, ab_step f, const void *cfg, ab_t x, int64_t d, int bac
     return scan_range(c, &s, x, 0, time);
 }
 
-/* In a decoding step each hypothesis adds its query to the sum that its parent carried. */
+/* In a decoding step, each hypothesis adds its row of a to the sum that its parent carried. */
 ab_t host_running_sum(ab_ctx *c, ab_t a)
 {
     if (!a.id) return a;

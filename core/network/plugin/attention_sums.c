@@ -1,4 +1,4 @@
-/* attention_sums.c - q_t times the sum over visible keys j of k_j' v_j (linear attention), in time O(T). */
+/* attention_sums.c - multiplies q_t by the sum over visible keys j of k_j' v_j (linear attention), in time O(T). */
 #include "network/plugin/attention_context.h"
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static ab_t for_all_heads(ab_ctx *c, ab_t x, ab_t a, ab_t b)
     return t_broadcast_to(c, x, d);
 }
 
-/* All positions at once in time O(T): each chunk attends to itself and adds q times the sum of k' v over earlier
- * chunks. */
+/* Computes all positions at once in time O(T): each chunk attends to itself and adds q times the sum of k' v over
+ * earlier chunks. */
 static ab_t kv_sum_before(ab_ctx *c, ab_t q, ab_t k, ab_t v)
 {
     int64_t y_dim[4], s[4];

@@ -3,7 +3,7 @@
 #define ABLATE_PLUGIN_HOST_H
 #include "tensor/graph/tape.h"
 
-/* Aligns dims to the right of four axes. False and an error if they are invalid. */
+/* Aligns dims to the right of four axes. Returns false and sets an error if they are invalid. */
 bool host_dims4(ab_ctx *c, const char *what, int rank, const int64_t *dims, int64_t out[4]);
 static inline ab_t one_number(ab_ctx *c, double x) { return t_const(c, (int64_t[4]){1, 1, 1, 1}, &x); }
 static inline int from_end(int axis) { return axis >= 0 && axis < 4 ? axis - 4 : axis; }

@@ -52,7 +52,7 @@ ab_t host_cross_entropy(ab_ctx *c, ab_t logits, ab_t target)
     return t_binary(c, OP_MUL, t_binary(c, OP_SUB, all, own), t_binary(c, OP_LESS_THAN, none, at));
 }
 
-/* Splits whole numbers x [1,1,n,1] into multiples of 128 (*rest) and a remainder, both exact in bf16. */
+/* Splits whole numbers x [1,1,n,1] into multiples of 128 (*rest) and a remainder. Both are exact in bf16. */
 static ab_t split_digit(ab_ctx *c, ab_t x, ab_t *rest)
 {
     enum { BASE = 128 };

@@ -47,7 +47,7 @@ enum {
     SENTENCE_HOOKS = ATTENTION_HOOKS | BIT(AB_IN_FEED_FORWARD) | BLOCK_HOOKS,
     MODEL_HOOKS = (BIT(AB_HOOK_COUNT) - 1) & ~(BIT(AB_IN_HOST) | BIT(AB_IN_REFERENCE) | BIT(AB_IN_GRAD) | UPDATE_HOOKS),
 };
-/* May the current hook call ab_NAME? False and an error that lists the hooks that may. */
+/* May the current hook call ab_NAME? If not, returns false and an error that lists the hooks that may. */
 static bool may_call(ab_ctx *c, const char *name, unsigned hooks)
 {
 #define HOOK_DOC(NAME, owner, doc) doc,

@@ -39,7 +39,7 @@ bool mapped_text(const char *s)
     return n && strnlen(s, n) < n;
 }
 
-/* Searches for the end up to the segment's end, past the object's, which AddressSanitizer would report. */
+/* Searches for NULL up to the segment's end, that is beyond the object's end, which AddressSanitizer would report. */
 __attribute__((no_sanitize("address"))) bool mapped_list(const void *list)
 {
     const void *const *p = list;

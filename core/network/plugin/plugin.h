@@ -38,7 +38,7 @@ char *plugin_build(const char *source, err *e);
  * the command line or in the INI of `run`, or passed on to a worker. Names from elsewhere (a database, a record, a
  * model) go to plugin_find. */
 
-/* Opens a shared object, a C source or a Python file; a path already open returns the same plugin. NULL and e on
+/* Opens a shared object, a C source or a Python file; opening a path again returns the same plugin. NULL and e on
  * failure. */
 const plugin *plugin_load(const char *path, err *e);
 bool plugin_is_path(const char *name); /* does the name contain '/' or have a plugin_suffix? */
@@ -48,7 +48,7 @@ const plugin *plugin_open(ab_kind kind, const char *name, err *e);
  * the children's descriptions of these files and cannot make models with them. */
 void plugin_describe_in(int (*shut)(err *e));
 int plugin_open_described(err *e); /* call it in a child in the sandbox: really opens the files described so far */
-/* Calls count, in the sandbox if this process has only descriptions of plugins. NAN and e on failure. */
+/* Calls `count`; if this process has only descriptions of plugins, in the sandbox. NAN and e on failure. */
 double plugin_count_apart(double (*count)(void *self, err *e), void *self, err *e);
 /* Finds a plugin by name in the folders, or an open plugin by path; opens no path. kind 0: any kind. Returns NULL and
  * e, which names the most similar plugin, if there is none. */
@@ -60,7 +60,7 @@ bool plugin_task_has_source(const char *name); /* false: the task exists, and it
 bool plugin_is_own(const plugin *p);           /* is p's file in the first folder, the program's own? */
 typedef void (*plugin_file)(const char *path, void *self);
 void plugin_each_file(plugin_file f, void *self); /* calls f for each file in the folders; opens no file */
-/* Loads every plugin in the folders; logs refused ones. The array belongs to the callee. */
+/* Loads every plugin in the folders; logs refused plugins. The array belongs to the callee. */
 const plugin *const *plugin_list(size_t *n);
 
 /* Refuses sentences longer than the plugin's table, which its parameter `max_len` limits (ab_plugin.h). cfg: its

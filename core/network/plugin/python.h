@@ -9,8 +9,8 @@ typedef struct {
     char error[2000];
 } python_answer;
 
-/* Finds Python ($ABLATE_PYTHON or python3) and its library, once for this process and its children. Starts a process.
- * Returns 0, or -1 and e, which says what to install. */
+/* Finds Python ($ABLATE_PYTHON or python3) and its library, once for this process and its children. Starts a process to
+ * find it. Returns 0, or -1 and e, which says what to install. */
 int python_find(err *e);
 /* Runs the file and describes its plugin. Returns NULL and e, with the faulty line, on failure. */
 const ab_plugin *python_describe(const char *path, err *e);

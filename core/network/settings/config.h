@@ -97,9 +97,9 @@ extern const char *const config_attention_keys[3]; /* encoder, decoder, cross-at
 /* The kind of plugin that a key selects ("attention" for attention, attention_cross, layers.decoder.1.attention, ...),
  * or NULL for other keys. */
 const char *config_plugin_kind(const char *key);
-/* False for keys that cannot change a result (device, threads, plugin_path, decode_batch, seed): not in the hash. */
+/* Is the key hashed? Keys that cannot change a result are not: device, threads, plugin_path, decode_batch, seed. */
 bool config_is_hashed(const char *key);
-/* True for a key at its default that was added after runs had been hashed. It is left out, so old hashes stay valid. */
+/* Is the key at its default, and was it added after runs had been hashed? Such a key is not hashed. */
 bool config_came_later(const char *key, const char *value);
 /* Keys that were renamed; ends with {0}. Hashes use the old names, so that earlier runs keep their hashes. */
 typedef struct {
@@ -112,7 +112,7 @@ const char *config_first_name(const char *key); /* a renamed key's old name, or 
 #define TRAINED_FILE "trained"
 bool config_only_decodes(const char *key); /* keys that a trained model does not depend on; device and threads, too */
 void config_decode_keys(str *out);         /* appends these keys as a JSON array */
-/* Does the key set how often something is written or measured? Tables do not show it as a row's change. */
+/* Does the key set how often something is written or measured? Tables do not show such a key as a row's change. */
 bool config_is_bookkeeping(const char *key);
 
 /* ---- settings: ordered key -> canonical value text ---- */
@@ -176,7 +176,7 @@ bool config_names_run(const char *key); /* can the value of this key (start_from
 const char *config_unmoved(const char *key, const char *value);
 /* Returns a run's file under the folder `runs`; `value` itself if it is no run's file. */
 const char *run_file_below(const char *runs, const char *value, arena *a);
-/* Applies run_file_below to start_from and teacher. runs NULL: two folders above `folder`, a run's. */
+/* Applies run_file_below to start_from and teacher. runs NULL: the folder two above `folder`, which is a run's. */
 void config_find_runs(config *c, const char *runs, const char *folder, arena *a);
 
 /* sha256 of the hashed settings, as "key=value\n" sorted by key. Renamed keys count under their first names. */

@@ -10,7 +10,7 @@ typedef struct buckets buckets;
 buckets *buckets_open(const comm *c, const params *p);
 void buckets_close(buckets *b); /* b may be NULL */
 /* Starts summing `grad` [p->total] over ranks. tape: the tape about to run, which writes its gradients there; a bucket
- * is sent when the last kernel that writes to it is done (buckets_after, for run_options.after). NULL: grad is
+ * is sent when the last kernel that writes to it is done (buckets_after, for run_options.after). tape NULL: grad is
  * complete, and all buckets are sent now. */
 int buckets_begin(buckets *b, void *grad, const ab_ctx *tape, err *e);
 /* The nodes after which buckets_begin's tape sends a bucket, for run_options.stops; valid until buckets_begin. */

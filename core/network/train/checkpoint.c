@@ -219,7 +219,7 @@ static int by_place(const void *a, const void *b)
     return p->from != q->from ? (p->from > q->from) - (p->from < q->from) : (p->to > q->to) - (p->to < q->to);
 }
 
-/* Checks that a tensor's type, shape and offsets agree and lie within the file. */
+/* Checks that a tensor's type, shape and offsets agree with each other and lie within the file. */
 static int check_tensor(const opened *o, const cJSON *t, place *out, err *e)
 {
     const cJSON *off = cJSON_GetObjectItemCaseSensitive(t, "data_offsets"),

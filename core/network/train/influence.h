@@ -8,7 +8,7 @@
  *              in them, with one number per head, query and key; else for one random direction of the output.
  *   by rows    a key's data are the row that the attention reads: for attentions without such values, or with
  *              several. One head. The mean square over INFLUENCE_PROBES directions drawn at random, each element
- *              1 or -1: an estimate of the Jacobian's Frobenius norm (Hutchinson 1990), exact for a diagonal one.
+ *              1 or -1: an estimate of the Jacobian's Frobenius norm (Hutchinson 1990), exact for a diagonal Jacobian.
  *
  * In fp32, without dropout. A query that depends on no key has weights of 0. */
 #ifndef ABLATE_INFLUENCE_H
@@ -24,7 +24,7 @@ typedef struct influence influence;
 /* Returns NULL and e on failure, such as an operation without a gradient. */
 influence *influence_open(model *m, const batch *b, err *e);
 void influence_close(influence *x); /* x may be NULL */
-/* Like weights_find, for this batch. False: there is no such attention, or its output depends on no key. */
+/* Like weights_find, for this batch. Returns false if there is no such attention, or its output depends on no key. */
 bool influence_find(const influence *x, const char *stack, const char *part, int64_t layer, weights *out,
                     weights_source *from);
 #endif

@@ -19,7 +19,7 @@ static char *plain_name(const char *text, size_t n, arena *a)
     return name;
 }
 
-/* The name of the plugin to look up: the recorded one; in files of older versions the setting's. *sha: its recorded
+/* The name of the plugin to look up: the recorded name, or in files of older versions the setting's. *sha: the recorded
  * hash, or NULL. */
 static const char *recorded_name(const cJSON *recorded, const setting *s, const char **sha, arena *a)
 {
@@ -47,8 +47,8 @@ static void report_others(const char *path, others *x)
     str_free(&x->how);
 }
 
-/* Sets the setting to the path of the available plugin with the recorded name, preferably one with the recorded hash. A
- * task may be missing: only `parse` needs it. */
+/* Sets the setting to the path of the available plugin with the recorded name, preferably a plugin with the recorded
+ * hash. A task may be missing: only `parse` needs it. */
 static int find_own(const char *path, const cJSON *recorded, setting *s, ab_kind kind, others *differ, arena *a, err *e)
 {
     const char *sha, *name = recorded_name(recorded, s, &sha, a);

@@ -48,7 +48,7 @@ static int evaluate(training *t, err *e)
 
 /* ---- one update ---- */
 
-/* Has training diverged: is the loss NaN, or after 100 steps 2 nats above a uniform guess? */
+/* Has training diverged: is the loss NaN, or after 100 steps 2 nats above the loss of a uniform guess? */
 static bool diverged(training *t, err *e)
 {
     double uniform = log((double)t->m->tgt_vocab);

@@ -15,7 +15,7 @@ static char *numbered_file(const train_job *j, const char *what, int64_t step)
     return state_file(j, name);
 }
 static char *step_file(const train_job *j, int64_t step) { return numbered_file(j, "step", step); }
-/* With checkpoint = best: the file with the weights of best_step, unless that is the last step. */
+/* Path of the file with the weights of best_step. It exists with checkpoint = best, unless that is the last step. */
 static char *best_file(const train_job *j, int64_t step) { return numbered_file(j, "best", step); }
 static void remove_file(char *path)
 {
@@ -294,7 +294,7 @@ static bool averaged_with_best(const training *t, int64_t step)
     return step <= last && step > last - (c->average_checkpoints - 1) * c->save_every;
 }
 
-/* Removes obsolete checkpoints. A new best makes more of them obsolete, so all are checked. */
+/* Removes obsolete checkpoints. A new best checkpoint makes more of them obsolete, so all are checked. */
 static void prune(const training *t)
 {
     const config *c = &t->m->cfg;

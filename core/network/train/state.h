@@ -48,9 +48,9 @@ int state_write(const training *t, err *e);
 int state_resume(training *t, err *e);
 /* At step 0: reads the parameters that fit from the model start_from. said: a description of what was read. */
 int state_start_from(training *t, char *said, size_t most, err *e);
-/* With start_step: continues from another run's state, the file start_from, except its best checkpoint and times. */
+/* With start_step: continues from another run's state, the file start_from, without its best checkpoint and times. */
 int state_fork(training *t, char *said, size_t most, err *e);
-/* Writes a checkpoint and the state, if there is a folder, and removes obsolete checkpoints. */
+/* Writes a checkpoint and the state, if the run has a folder, and removes obsolete checkpoints. */
 int state_save(training *t, err *e);
 /* Loads and writes the final weights: the last, the best or an average. */
 int state_choose_weights(training *t, train_result *out, err *e);

@@ -90,8 +90,8 @@ ab_ctx *tapes_get(tapes *t, const batch *b, err *e)
     return tapes_add(t, &wanted, e);
 }
 
-/* On a device all batches get equally many rows: a rank its share plus an eighth, because slices consist of whole
- * pairs. */
+/* On a device all batches get equally many rows: each rank gets its share plus an eighth, because slices consist of
+ * whole pairs. */
 int64_t train_step_round(const model *m, int64_t batch_tokens, int64_t ranks)
 {
     return !on_device(m->backend) ? 64 : ranks > 1 ? rounded(batch_tokens / ranks * 9 / 8, 64) : batch_tokens;

@@ -4,8 +4,8 @@
 #define ABLATE_TEACHER_H
 #include "network/train/train.h"
 
-/* Opens the file's model on the student's backend and in its precision. It must have these vocabularies (src NULL: a
- * decoder-only model). said: a description of it. Returns NULL and e on failure. */
+/* Opens the file's model on the student's backend and in its precision. The model must have these vocabularies (src
+ * NULL: a decoder-only model). said: describes the model. Returns NULL and e on failure. */
 teacher *teacher_open(const char *path, const model *student, const vocab *src, const vocab *tgt, char *said,
                       size_t most, err *e);
 void teacher_close(teacher *t);

@@ -13,7 +13,7 @@ typedef struct {
      * second so far */
     void (*progress)(void *self, int64_t step, int64_t total, double ppl, double tokens_per_second);
     bool (*stop)(void *self); /* true: write a checkpoint and stop */
-    /* before each update: true if it uses more threads than the run's own, and so not counted in tokens per second */
+    /* returns true before an update with more threads than the run's own, which tokens per second do not count */
     bool (*lent)(void *self, int64_t step);
 } train_events;
 
@@ -31,7 +31,7 @@ typedef struct {
     const char *resume;
     int64_t until;
     double began, processor; /* ticks() and the processor's seconds when the run began in this process */
-    /* prints the losses and ab_print's values (model.prints) of updates from `show_from` on; NULL: nothing */
+    /* prints the losses and ab_print's values (model.prints) of updates from `show_from` on; NULL: prints nothing */
     FILE *show;
     int64_t show_from;
     void (*renew)(void *renewed, int64_t epoch); /* batch_options.renew; NULL: ids stay */

@@ -17,7 +17,7 @@ void watch_close(watch *w); /* w may be NULL */
 /* Call before the update: reads the outputs that the training tape kept for batch b, and computes entropies by a pass
  * without dropout over its first sentences. Does nothing if tape is NULL or b empty. */
 int watch_before(watch *w, const ab_ctx *tape, const batch *b, err *e);
-/* Call after the update: measures changes, and gradients: grad [params.total], in the backend's memory, * `scale`. */
+/* Call after the update: measures changes, and gradients: `scale` times grad [params.total] in the backend's memory. */
 int watch_after(watch *w, const void *grad, double scale, err *e);
 /* Calls f with each measured number. */
 void watch_report(const watch *w, void (*f)(void *self, const char *name, double value), void *self);

@@ -38,8 +38,8 @@ typedef struct {
 int dataset_vocabs(const ab_task_plugin *task, void *self, bool shared, vocab_kind kind, int64_t size, bool lowercase,
                    const char *cache_dir, vocab **src, vocab **tgt, err *e);
 
-/* Encodes all splits. max_length [tokens, EOS counted], 0 = none: in train, pairs with a longer or an empty side are
- * dropped, counted and logged; dev and test keep every pair, and so does train if pairs are windows or have labels.
+/* Encodes all splits. max_length [tokens, EOS counted], 0 = no limit: in train, pairs with a longer or an empty side
+ * are dropped, counted and logged; dev and test keep every pair, and so does train if pairs are windows or have labels.
  * Returns -1 and e for invalid UTF-8 (with split and line), different numbers of inputs and labels, an input that is
  * not in the vocabulary, or no training pair left. On failure *d is empty. */
 int dataset_build(dataset *d, const ab_task_plugin *task, void *self, const vocab *src, const vocab *tgt,

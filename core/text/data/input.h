@@ -3,7 +3,7 @@
 #define ABLATE_INPUT_H
 #include "base/base.h"
 
-/* Checks that standard input is open; call it before opening files, which take free descriptors. 0, or -1 and e. */
+/* Checks that standard input is open; call it before files take free descriptors. Returns 0, or -1 and e. */
 int input_check(err *e);
 
 /* ---- reading in parts, each of which replaces the previous one in memory ---- */
@@ -23,8 +23,8 @@ typedef struct {
 } input_part; /* for standard input begin with {0} */
 /* Opens a file. Borrows its name. */
 int input_open(input_part *p, const char *path, err *e);
-/* Reads the next part: up to `most` lines; fewer if they exceed a megabyte or the next ones are late (so that typed
- * lines get an answer). Returns 1, 0 at the end, or -1 and e, also for a line of more than a megabyte. */
+/* Reads the next part: up to `most` lines; fewer if the lines exceed a megabyte or the next lines are late (so that
+ * typed lines get an answer). Returns 1, 0 at the end, or -1 and e, also for a line of more than a megabyte. */
 int input_next(input_part *p, size_t most, err *e);
 /* Checks that all lines are UTF-8. Returns -1 and e, "NAME:LINE: ...", if not. */
 int input_check_text(const input_part *p, err *e);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Returns random ids [cap] of consecutive sentences. *pos: each token's position in its sentence; *off: first rows.
- * first >= 0: every sentence begins with it; else it ends with EOS. Rows after the last sentence are 0. */
+ * first >= 0: every sentence begins with id `first`; else it ends with EOS. Rows after the last sentence are 0. */
 static int32_t *side(arena *a, rng *r, int64_t vocab, const int32_t *len, int64_t n, int64_t cap, int32_t **pos,
                      int32_t **off, int32_t first)
 {

@@ -12,9 +12,9 @@ typedef struct { /* {0} is empty */
 } recorded;
 
 /* Reads a file of lengths, a batch per line: "12:14 9:11", source and target tokens of each sentence. Ids are random
- * below `vocab`; empty batches are skipped. one_capacity: all batches have the arrays' length of the largest (`tokens`
- * if not 0), as devices require; else each has its own, rounded up to 64. Returns 0, or -1 and a message with the line
- * number. Call recorded_free in either case. */
+ * below `vocab`; empty batches are skipped. one_capacity: the arrays of all batches are as long as those of the largest
+ * (or `tokens` if not 0), as devices require; else each batch's length is rounded up to 64. Returns 0, or -1 and a
+ * message with the line number. Call recorded_free in either case. */
 int recorded_read(recorded *r, const char *path, int64_t seed, int64_t tokens, int64_t vocab, bool one_capacity,
                   err *e);
 void recorded_free(recorded *r);

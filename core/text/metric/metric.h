@@ -36,7 +36,7 @@ const char *metric_split(const char *name, const char *signature, size_t *plain)
 size_t metric_named(const char *const *names, size_t n, const char *name);
 
 /* 1: a is better than b; -1: worse; 0: equal, or the metric has no direction. For a difference d, metric_better(m, d,
- * 0) tells whether it is an improvement. */
+ * 0) tells whether d is an improvement. */
 int metric_better(const metric *m, double a, double b);
 bool metric_in_percent(const metric *m); /* differences are changes in percent (aggregation.log_scale) */
 /* Decimals to show for a value of this size. */

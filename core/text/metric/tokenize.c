@@ -96,9 +96,9 @@ static bool is_symbol(int32_t c)
     return k >= UTF8PROC_CATEGORY_SM && k <= UTF8PROC_CATEGORY_SO;
 }
 
-/* The characters that sacreBLEU splits as Chinese. It writes two ranges beyond U+FFFF with too few hexadecimal digits,
- * so the first range here covers punctuation, arrows, mathematics and more, while ideographs beyond U+FFFF are not
- * split. Equal scores need the same set. */
+/* The characters that sacreBLEU splits as Chinese. sacreBLEU writes two ranges beyond U+FFFF with too few hexadecimal
+ * digits, so the first range here covers punctuation, arrows, mathematics and more, while ideographs beyond U+FFFF are
+ * not split. Equal scores need the same set. */
 static bool is_chinese(int32_t c)
 {
     static const struct {

@@ -74,7 +74,7 @@ static char *json_unicode(char **at, char *to)
     return to;
 }
 
-/* Unescapes the string at *at, a quote, in place; line ends and tabs become blanks. NULL: it is no string. */
+/* Unescapes the string whose quote is at *at, in place; line ends and tabs become blanks. NULL: there is no string. */
 static char *json_text(char **at)
 {
     char *text = *at, *to = text, *from = text + 1;

@@ -163,7 +163,7 @@ static int keep_first(split *train, int64_t first_pairs, char *err, size_t n_err
     return 0;
 }
 
-/* On success err has a line about the pairs split off for dev and test, or "". */
+/* On success, err has a line about the pairs split off for dev and test, or "". */
 static int open_corpus(task *t, const config *c, const corpus_defaults *d, const ab_env *env, char *err, size_t n_err)
 {
     const char *tgt = !is_auto(c->tgt) ? c->tgt : ends_in(c->data, "-fr") ? "fr" : "de";

@@ -22,7 +22,7 @@ static bool equal(const evalb_list *pairs, slice a, slice b)
     return false;
 }
 
-/* Cuts function tags: NP-SBJ=2 becomes NP. Not for leaves' tags, such as -NONE- and -LRB-. */
+/* Cuts function tags: NP-SBJ=2 becomes NP. Not applied to leaves' tags, such as -NONE- and -LRB-. */
 static slice without_function(slice label)
 {
     size_t n = 0;

@@ -44,7 +44,7 @@ typedef struct {
     int64_t length;     /* gold words, punctuation included */
     int64_t gold_words; /* gold words that count */
     int64_t gold_all;   /* gold brackets, whatever the status */
-    /* The numbers in EVALB's row. 0 for errors and skips, except unbalanced trees over the right words: for these,
+    /* The numbers in EVALB's row; 0 for errors and skips, except unbalanced trees over the right words: for these,
      * missing brackets are added first. */
     int64_t matched, gold, test; /* brackets */
     int64_t crossing;            /* test brackets that cross a gold bracket */
