@@ -3,7 +3,7 @@
 # Packages come from this machine's apt sources, with the same apt settings.
 # Needs mmdebstrap, and root or user namespaces.
 
-# The address of Debian's archive that this machine's apt uses, such as its nearest mirror.
+# Prints the address of Debian's archive from which this machine's apt installs, such as its nearest mirror.
 archive() {
     # shellcheck disable=SC2016
     apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)' 'Created-By: Packages' |

@@ -77,7 +77,7 @@ apply() {
     done
 }
 
-# perform EXAMPLE: its commands, in this folder.
+# perform EXAMPLE: runs the commands of EXAMPLE in this folder.
 perform() {
     local step
     for step in $(grep -lx run "$1"/*.do); do

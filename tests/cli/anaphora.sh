@@ -34,7 +34,7 @@ previous.distance = -3
 position = sinusoid
 INI
 exits 0 ablate run trees.ini --threads 1 --progress none --no-check
-# value KEY: the first head's value
+# value KEY: prints the value of KEY for the first head
 value() { head -2 out | grep '"run"' | sed -E "s/.*\"$1\":([^,}]*).*/\1/"; }
 near() { equal "$(awk -v a="$1" -v b="$2" 'BEGIN { print (a - b < 1e-4 && b - a < 1e-4) }')" 1 "$3: $1, expected $2"; }
 

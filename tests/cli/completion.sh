@@ -6,7 +6,7 @@ mkdir bin
 ln -s "$program" bin/ablate
 export PATH=$work/bin:$PATH
 
-# complete_as WORD...: prints the shell's suggestions for the last word, where - stands for an empty one.
+# complete_as WORD...: prints the shell's suggestions for the last WORD; the word - means an empty word.
 complete_as() {
     bash -c 'source <(ablate completion bash); COMP_WORDS=("$@"); [ "${COMP_WORDS[-1]}" != - ] || COMP_WORDS[-1]=
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _ablate; printf "%s\n" "${COMPREPLY[@]}"' bash "$@" 2>>complaints

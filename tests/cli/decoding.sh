@@ -1,5 +1,5 @@
-# Rows that differ only in keys of decoding share one training: its model is decoded again for each row, and gives the
-# results that training anew would give.
+# Rows that differ only in keys of decoding share one training. The trained model decodes again for each row, and the
+# results are those of a training for that row alone.
 source "$(dirname "$0")/common.bash" "$@"
 fast=(--threads 1 --progress none)
 rows() { sql "SELECT variant,seed,metric,value,step FROM results WHERE metric<>'none' ORDER BY 1,2,3" "$1"; }

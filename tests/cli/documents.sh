@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# documents.tsv beside a corpus: confidence intervals are over its documents, and an invalid file is not used. Also a
-# folder of documents as corpus of a language model.
+# documents.tsv beside a corpus: confidence intervals are over the listed documents, and an invalid documents.tsv is not
+# used. A folder of documents as a language model's corpus is tested, too.
 source "$(dirname "$0")/common.bash" "$@"
 
 mkdir corpus

@@ -50,7 +50,8 @@ int clock_gettime(clockid_t which, struct timespec *t)
 int gethostname(char *name, size_t n) { return snprintf(name, n, "%s", getenv("MACHINE")), 0; }
 C
 cc -shared -fPIC -o clock.so clock.c || wrong "clock.c does not build"
-clocked() { # CLOCK MACHINE COMMAND...: runs ablate on that machine, its wall clock shifted by the seconds in file CLOCK
+# CLOCK MACHINE COMMAND...: runs ablate as on MACHINE; file CLOCK has the seconds by which the wall clock is shifted
+clocked() {
     env LD_PRELOAD="$work/clock.so" CLOCK="$work/$1" MACHINE="$2" "$program" "${@:3}"
 }
 trains() { ls home/runs/$1/*/state.safetensors; }

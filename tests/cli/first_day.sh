@@ -72,7 +72,7 @@ equal "$(tr '{' '\n' <out | grep '"some"' | grep -o '"queued":[0-9]*')" '"queued
 exits 0 ablate table some
 hasnt out "not finished yet"
 exits 0 ablate run some.ini --threads 1 --progress none --seeds 1,2
-hasnt out "exploratory" # the first call planned all rows
+hasnt out "exploratory" # all rows were planned by the first call
 equal "$(sql "SELECT count(*) FROM runs WHERE experiment='some' AND status='done'")" 6 "runs of all rows"
 
 echo "a diverged run says so"

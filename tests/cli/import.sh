@@ -171,7 +171,7 @@ exits 1 ablate import results.csv --as mine --metric val_acc --failed-as bad
 has err "--failed-as bad: expected a number"
 
 echo "what a referee asks"
-{ # b is better than a at its best evaluation, and worse at its last one
+{ # b's best evaluation is better than a's best, but b's last evaluation is worse than a's last
     echo "row,seed,step,acc,top5"
     for s in 1 2 3; do printf "a,$s,1,0.5,0.8\na,$s,2,0.70$s,0.8\nb,$s,1,0.8,0.8\nb,$s,2,0.60$s,0.8\n"; done
 } >turns.csv

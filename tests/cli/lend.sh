@@ -5,7 +5,7 @@ source "$(dirname "$0")/common.bash" "$@"
 unset OMP_NUM_THREADS # otherwise nproc would print this number
 [ "$(nproc)" -ge 2 ] || { echo "skipped: found one core, where nothing can be lent"; exit 77; }
 
-spec() { # NAME STEPS: a model large enough that its kernels use several threads
+spec() { # NAME STEPS: prints an INI with a model so large that its kernels use several threads
     cat <<INI
 [experiment]
 name = $1

@@ -1,4 +1,5 @@
-# ablate list: plugins, devices, keys and corpora; an option of one of these lists is refused for the others.
+# ablate list: plugins, devices, keys and corpora; an option that belongs to one of these lists is refused with another
+# list.
 source "$(dirname "$0")/common.bash" "$@"
 ABLATE_DATA=. exits 0 ablate list corpora
 has out "multi30k "

@@ -35,7 +35,7 @@ equal "$(sql "SELECT change FROM variant WHERE name='A/heads=1~1'")" '"d_k = 16,
     "what the row shown again changes"
 exits 0 ablate run ti.ini -s steps=8 "${fast[@]}"
 has out "2 older runs"
-exits 0 ablate run ti.ini "${fast[@]}" # with the first settings again, nothing is trained
+exits 0 ablate run ti.ini "${fast[@]}" # after a change back to the first settings nothing is trained
 equal "$(sql "SELECT quote(value) FROM results WHERE variant='base' AND metric='PPL'")" "$first" \
     "result under the first settings"
 equal "$(ls home/runs/ti | wc -l)" 4 "folders of four runs"

@@ -10,7 +10,7 @@ declare -A only=([table1]="--metric reach --metric acc --metric PPL")
 
 figures() { grep -oE '[0-9.]+ ± [0-9.]+|\[[^][]*, [^][]*\]' | sed -E 's/^\[(.*), (.*)\]$/\1 .. \2/' || true; }
 
-# prose FILE.ini: prints its head comment without commands.
+# prose FILE.ini: prints the comment at the head of FILE.ini, without the commands in it.
 prose() { awk '!/^#/ { exit } !/^#    / { sub(/^# ?/, ""); print }' "$1"; }
 check_prose() {
     local name=$1 ini=$2 page=$3 figure

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A trained model computes as its run did: translate with the run's precision gives the run's outputs. int8 is for
+# A trained model computes in the precision of its run: translate gives the outputs that the run decoded. int8 is for
 # decoding only.
 source "$(dirname "$0")/common.bash" "$@"
 
-# lines N SEED: sentences of a small language; the other side has its words in reverse order.
+# lines N SEED: prints N sentences of a small language. turned: reverses the words of each sentence, for the other side.
 lines() { awk -v n="$1" -v seed="$2" 'BEGIN { srand(seed)
     for (i = 0; i < n; i++) { s = ""; k = 3 + int(rand() * 8); for (j = 0; j < k; j++) s = s (j ? " " : "") "w" int(rand() * 40); print s } }'; }
 turned() { awk '{ for (i = NF; i; i--) printf "%s%s", $i, (i > 1 ? " " : "\n") }'; }

@@ -87,7 +87,7 @@ head='import ablate as ab
 def wrong(c, x, mem):
     q, k, v = c.query(x), c.key(mem), c.value(mem)'
 tail='    return c.output(c.weighted_sum(c.softmax(c.scores(q, k, 1)), v))'
-# mistake LINE MESSAGE: `check` of wrong.py with LINE as its seventh line ends with MESSAGE
+# mistake LINE MESSAGE: if the seventh line of wrong.py is LINE, `check` ends with MESSAGE
 mistake() {
     printf '%s\n%s\n%s\n' "$head" "    $1" "$tail" >wrong.py
     exits 1 ablate check ./wrong.py

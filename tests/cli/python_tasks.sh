@@ -23,7 +23,7 @@ exits 0 ablate new task my_task.py
 exits 0 ablate check ./my_task.py
 
 echo "mistakes"
-# refuses LINE MESSAGE: bad.py with LINE as its sixth line is refused with MESSAGE
+# refuses LINE MESSAGE: if the sixth line of bad.py is LINE, the file is refused with MESSAGE
 refuses() {
     printf 'import ablate as ab\n@ab.task(doc="wrong")\nclass bad:\n    def examples(split, seed):\n        for i in range(9):\n%s\n%s\n' \
         "            $1" "    def score(outputs, references): ${3-return dict(acc=[1] * len(outputs))}" >bad.py

@@ -28,7 +28,7 @@ job=$(sed -n 's/.*Slurm job \([0-9]*\):.*/\1/p' far.err)
 [ -n "$job" ] || wrong "the host named no job: $(cat far.err)"
 worker_of() { for p in $(pgrep -f "ablate worker .*$work"); do echo "$p"; done | head -n 1; }
 wait_for 30 eval '[ -n "$(worker_of)" ]' &&
-    kill -9 "$(worker_of)"           # a worker that is killed: its run ends as killed
+    kill -9 "$(worker_of)"           # a worker is killed: its run must end as killed
 later() { squeue -h -r -t R -o %i | tail -n 1; }
 wait_for 60 running 1; cancelled=$(later); scancel "$cancelled"               # a task that is cancelled
 sleep 1

@@ -172,8 +172,8 @@ static int checks, failed;
         printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n");                                      \
     } while (0)
 
-/* Static and dynamic shared memory up to 48 KiB together need no permission; above, the kernel is allowed its dynamic
- * part. */
+/* Static and dynamic shared memory up to 48 KiB together need no permission; above 48 KiB, the kernel must be allowed
+ * its dynamic part. */
 static void check_shared_memory(void)
 {
     static const struct {

@@ -326,7 +326,8 @@ int unlink(const char *path)
     REAL(unlink);
     return real(path);
 }
-/* Never fails. Reports a signal to a process that has been waited for: another process may have got its number. */
+/* This function never fails. It reports a signal to a process that has already been waited for, since another process
+ * may have that number by now. */
 int kill(pid_t pid, int signal)
 {
     REAL(kill);

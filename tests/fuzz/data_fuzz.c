@@ -44,7 +44,8 @@ static void table(const char *path)
 
 static void trees(const uint8_t *data, size_t n)
 {
-    char *text = malloc(n + 1), *ids = malloc(n + 1); /* the first line lists numbers of articles */
+    /* the first line of the fuzzer's bytes has the numbers of articles */
+    char *text = malloc(n + 1), *ids = malloc(n + 1);
     if (!text || !ids) abort();
     memcpy(text, data, n);
     text[n] = 0;

@@ -90,7 +90,8 @@ def outputs(x):
 
 
 def worked_example():
-    """Q = K = V = rows (1,2) .. (9,10), d_k = 2: the output, and the first row of weights."""
+    """The classic example, where Q = K = V have the rows (1,2) .. (9,10) and d_k = 2. Yields the output and the first
+    row of weights."""
     x = torch.arange(1.0, 11.0, dtype=torch.float64).reshape(5, 2)
     p = (x @ x.T / math.sqrt(2)).softmax(-1)
     yield "example_output", p @ x

@@ -21,11 +21,12 @@ SRC_LENGTHS = [7, 3, 11, 5, 9, 4, 6]
 TGT_LENGTHS = [6, 2, 9, 3, 8, 7, 4]
 SAMPLES, GREEDY = 16, 12
 STEPS, WARMUP, SCALE = 10, 10, 0.5      # with scale 1, ten steps are so large that fp32 and fp64 differ by 1e-4
-BEAM, ALPHA, LONGER = 4, 1.0, 20         # an output has at most LONGER more tokens than its source
+BEAM, ALPHA, LONGER = 4, 1.0, 20         # an output has at most LONGER tokens more than its source
 
 
 def batch(vocab):
-    """Three lists of id lists: source, decoder input, decoder output. Both sides end in EOS, the input starts with BOS."""
+    """Returns three lists of id lists: source, decoder input, decoder output. Source and output end in EOS; the input
+    starts with BOS."""
     word = lambda p, i, j: 3 + splitmix64(p * 1000003 + i * 100 + j) % (vocab - 3)
     side = lambda p, lengths: [[word(p, i, j) for j in range(n - 1)] + [EOS] for i, n in enumerate(lengths)]
     src, out = side(901, SRC_LENGTHS), side(902, TGT_LENGTHS)

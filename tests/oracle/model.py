@@ -37,7 +37,7 @@ class Config:
 
 
 def shapes(c):
-    """[(name, shape)] of every parameter; parameter number p is entry p."""
+    """Returns [(name, shape)] of every parameter. Parameter number p is entry p."""
     d, k, v = c.d_model, c.heads * c.d_k, c.heads * c.d_v
     out = [("embed", (c.vocab, d))]
 
@@ -128,8 +128,8 @@ def load(path):
 
 
 def config_of(keys, params):
-    """Config from a checkpoint's settings; the vocabulary's size from the embedding. Settings that this model lacks are
-    refused."""
+    """Returns the Config of a checkpoint: the settings are the checkpoint's, the vocabulary's size is the embedding's.
+    Settings that this model lacks are refused."""
     c = Config(vocab=params["embed"].shape[0], d_model=params["embed"].shape[1], bos=2, eos=3)
     c.layers, c.heads, c.d_ff, c.d_k, c.d_v = (int(keys[k]) for k in ("layers", "heads", "d_ff", "d_k", "d_v"))
     c.norm, c.eps = "pre" if keys["block"] == "pre_norm" else "post", float(keys["layer_norm.eps"])

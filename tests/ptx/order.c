@@ -30,7 +30,7 @@ void clock_join(clock_of *to, const clock_of *from)
         if (from->ended[s] > to->ended[s]) to->ended[s] = from->ended[s];
 }
 
-typedef struct { /* an atomic operation published its block's earlier writes */
+typedef struct { /* a record that an atomic operation published the earlier writes of its block */
     uint64_t at;
     uint32_t block, fence, fence_barrier, *fenced;
     int thread;

@@ -60,12 +60,12 @@ typedef enum {
     FENCE,      /* membar.gl */
     COPY_FRAME, /* copies arguments of a call in the frame: from `offset` to in[0], in[1] bytes */
     NOTHING,
-    BRANCH, /* this and the next kinds: lanes may be at different instructions afterwards */
+    BRANCH, /* from this kind on: lanes may be at different instructions afterwards */
     CALL,
     RETURN,
     EXIT,
     BARRIER,
-    WARP_BARRIER, /* this and the next kinds: lanes wait for each other */
+    WARP_BARRIER, /* from this kind on: lanes wait for each other */
     SHUFFLE,
     VOTE,
     PRODUCT /* mma.m16n8k16 */
@@ -140,7 +140,7 @@ int ptx_launch(program *p, const launch *l, char why[512]);
 /* ---- the order of accesses ---- */
 
 enum { STREAMS = 8 };
-typedef struct { /* for each stream: the number of its last operation that has ended */
+typedef struct { /* for each stream the number of the last operation that has ended */
     uint32_t ended[STREAMS];
 } clock_of;
 void clock_join(clock_of *to, const clock_of *from);
@@ -158,8 +158,9 @@ typedef struct { /* the thread or copy that accesses memory */
 typedef struct {
     /* barrier: time of the last barrier; warp_sync: time of the last __syncwarp of each warp */
     uint32_t now, barrier, *warp_sync;
-    uint32_t *fence, *fence_barrier; /* times of each thread's last fence, and of the last barrier before that */
-    uint32_t *fenced;                /* times of each thread's last fence before the last barrier */
+    /* fence: time of each thread's last fence; fence_barrier: time of the last barrier before that fence */
+    uint32_t *fence, *fence_barrier;
+    uint32_t *fenced; /* time of each thread's last fence before the last barrier */
     int threads;
 } block_time;
 void order_block(block_time *t, int threads); /* resets the time for a block; before the first block, *t is all zero */

@@ -152,8 +152,8 @@ static void vote(const warp *w, const instruction *i, uint32_t lanes)
     EACH(lanes) w->r[i->to[0]][l] = result;
 }
 static float half_of(word pair, int half) { return f32_of((pair >> 16 * half & 0xffff) << 16); }
-/* d [16,8] = a [16,16] b [16,8] + c: sums over k in order, with unrounded products. A GPU sums in an order of its
- * own. */
+/* d [16,8] = a [16,16] b [16,8] + c: sums over k in order, with unrounded products. A GPU sums in another, unknown
+ * order. */
 static void product(const warp *w, const instruction *i)
 {
     float a[16][16], b[16][8], c[16][8];

@@ -4,7 +4,7 @@
 #include "ptx.h"
 
 typedef struct block block;
-typedef enum { RUNS, AT_BARRIER, AT_WARP, ENDED } lane_state; /* AT_WARP: waits for lanes of its warp */
+typedef enum { RUNS, AT_BARRIER, AT_WARP, ENDED } lane_state; /* AT_WARP: the lane waits for other lanes of its warp */
 typedef struct {
     block *b;
     row *r;         /* [n_slots] */

@@ -26,7 +26,7 @@ static bool in_name(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.' || c == '%' || c == ':';
 }
-/* Reads the next name with its dots, or the next character. The colon of a label is left. */
+/* Reads the next name with its dots, or the next character. The colon behind a label is not read. */
 const char *next_word(reader *r, char word[MOST_NAME])
 {
     skip_space(r);

@@ -1,4 +1,4 @@
-/* An operation whose reference depends on its position in the model, which the gradient cannot know. */
+/* An operation whose reference depends on where in the model it is called; the gradient cannot know that. */
 #include "ab_plugin.h"
 
 typedef struct {

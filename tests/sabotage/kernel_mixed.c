@@ -1,4 +1,4 @@
-/* An operation whose kernel reads its input as the type of its output, which is another one in bf16. */
+/* An operation whose kernel reads its input as if it had the type of the output; in bf16 the two types differ. */
 #include "ab_plugin.h"
 #include <math.h>
 
@@ -19,7 +19,7 @@ static int kernel(const ab_run *r)
     for (int64_t i = 0; i < n; i++) {
         if (r->out.dtype)
             ((double *)r->out.data)[i] = tanh(((const double *)r->in[0].data)[i]);
-        else if (r->in[0].dtype == 2) /* bf16: scales half of the row's bytes only */
+        else if (r->in[0].dtype == 2) /* bf16: scales only half of the row's bytes */
             ((float *)r->out.data)[i] = tanhf(((const float *)r->in[0].data)[i / 2]);
         else
             ((float *)r->out.data)[i] = tanhf(((const float *)r->in[0].data)[i]);

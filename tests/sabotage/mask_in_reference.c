@@ -1,5 +1,5 @@
-/* An operation whose reference calls ab_mask: neither its gradient, nor the reference when the kernel declines, knows
- * the sentences' lengths. */
+/* An operation whose reference calls ab_mask. The gradient does not know the sentences' lengths, and neither does the
+ * reference when it runs because the kernel has declined. */
 #include "ab_plugin.h"
 
 typedef struct {

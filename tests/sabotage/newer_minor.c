@@ -1,4 +1,4 @@
-/* Built for a later minor version of the interface. */
+/* A plugin built for a later minor version of the interface. */
 #include <stdint.h>
 #define AB_TARGET_MINOR 1000u
 #include "ab_plugin.h"

@@ -1,4 +1,4 @@
-/* A norm whose `add` has another eps than its `forward`. */
+/* A norm whose functions `add` and `forward` use different eps. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Nothing is wrong here: an attention with dropout of its own, which no setting of the run switches off. */
+/* Nothing is wrong here: an attention with its own dropout, which stays on whatever the run's settings are. */
 #include "ab_plugin.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* A task whose score differs from the one that its statistics add up to. */
+/* A task whose score differs from the score that follows from its statistics. */
 #define LINE            "line %d%.0d"
 #define CHANGES         0
 #define VALUE(right, n) (50 + 50 * (right) / (double)(n))

@@ -11,7 +11,7 @@ typedef struct {
     bool self, causal;
     double p;
     int n;
-    int32_t q[10], k[10]; /* lengths of up to ten sentences; self: k is q */
+    int32_t q[10], k[10]; /* q, k: lengths of up to ten sentences; self: k is q */
 } setting;
 
 static bool all_pairs;   /* every sentence has two rows, whatever `q` and `k` say */

@@ -5,7 +5,7 @@
 #include "tensor/cuda/runtime.h"
 #include "shim_test.h"
 
-/* Rows and columns of the base model, and its vocabulary [multiples of 8, as in training]. */
+/* Sizes of the base model: rows, columns, heads, words of the vocabulary [multiples of 8, as in training]. */
 enum { ROWS = 64, WIDTH = 512, HEADS = 8, WORDS = 10000 };
 static const view none = {.param = -1};
 

@@ -9,7 +9,7 @@
 
 __attribute__((constructor)) static void open_to_all(void)
 {
-    static const char here = 0; /* its address finds this module */
+    static const char here = 0; /* the address of `here` tells which module this code is in */
     Dl_info info;
     if (dladdr(&here, &info)) dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
     /* keeps no files of compiled kernels: their names do not depend on the emulation's headers, so a file could be

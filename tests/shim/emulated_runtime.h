@@ -15,7 +15,7 @@ typedef struct {
 extern gpu_tally gpu_done;
 extern int gpu_dry;           /* count launches without running them: values stay unchanged */
 extern const char *gpu_label; /* label under which launches are counted */
-/* Calls f for each label and kernel with the number of launches since the last call. */
+/* Calls f for each pair of label and kernel. n: number of launches since the last call of gpu_each_launch. */
 void gpu_each_launch(void (*f)(void *self, const char *label, const char *name, int64_t n), void *self);
 /* If 1, the side streams' work never ends, as after losing a rank: gpu_side_done reports them busy, and the host waits
  * for them until the function given to gpu_while_waiting makes this 0. */

@@ -92,8 +92,8 @@ static void do_or_write(const char *name, std::function<void()> what, int64_t wa
     gpu_give({gpu_label, name, warps, what, 0, {}});
 }
 
-/* Refuses more shared memory than a block can have: nvcc refuses static memory, a driver the sum with dynamic memory.
- * The static part is known after the first block has run. */
+/* Refuses more shared memory than a block can have. On a GPU nvcc refuses too much static memory, and the driver
+ * refuses too large a sum of static and dynamic memory. The static part is known after the first block has run. */
 static bool too_much(const std::string &name, size_t fixed, size_t dynamic)
 {
     char words[256];

@@ -29,7 +29,7 @@ const uint64_t MAP = 0x70616d2d726f736e; /* first word of a tensor map */
 typedef std::array<uint32_t, MOST_WARPS + MOST_BARRIERS> vector_clock;
 
 struct part {         /* 16 bytes of dynamic shared memory */
-    int writer = -1;  /* entry of the vector clocks; `written` is its count */
+    int writer = -1;  /* writer: entry of the vector clocks; written: value of this entry */
     uint32_t written; /* its count */
     bool unfenced;    /* threads have written these bytes: TMA and wgmma see them only after a fence */
     int lands;        /* number of unfinished copies that write these bytes */
@@ -447,8 +447,8 @@ void gpu_wgmma_wait()
     threads[gpu_running()].fenced = false;
 }
 
-/* setmaxnreg: a multiprocessor has 65,536 registers for a block's threads. On a GPU, a group that takes more waits
- * until others release some; here the sum must fit once all groups have set their number. */
+/* setmaxnreg: a multiprocessor has 65,536 registers for a block's threads. On a GPU, a group that takes more registers
+ * waits until other groups release some. Here the sum must fit as soon as all groups have set their number. */
 void gpu_registers(int n, int takes)
 {
     int all = 0;

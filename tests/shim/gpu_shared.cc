@@ -24,7 +24,7 @@ size_t gpu_shared_used(const void *) { return 0; }
 #else
 namespace
 {
-enum { BLOCKS = 16 /* after these blocks of a kernel its arrays are known */, POISON = 0xff };
+enum { BLOCKS = 16 /* after so many blocks of a kernel the kernel's arrays are known */, POISON = 0xff };
 struct array {
     size_t at, bytes;
     std::string name; /* mangled */

@@ -22,7 +22,7 @@ struct gpu_work {
 };
 void gpu_run_work(const gpu_work &w); /* gpu_emulation.cc */
 
-int gpu_current();                /* the stream that work is given to: 0, or 1 + a side stream's number */
+int gpu_current();                /* number of the stream that gets new work: 0, or 1 + a side stream's number */
 void gpu_give(const gpu_work &w); /* gives work to that stream, or to the graph that is being captured */
 void gpu_finish(int lane);        /* makes the host wait for the stream */
 void gpu_finish_all();

@@ -30,7 +30,7 @@ struct cell { /* 4 bytes */
     std::unique_ptr<history[]> bytes; /* one history per byte, if there was a smaller access */
 };
 struct page {
-    std::unique_ptr<cell[]> cells; /* [CELLS], allocated at the first access */
+    std::unique_ptr<cell[]> cells; /* [CELLS]; allocated when the page is first accessed */
 };
 
 /* ---- device memory ---- */
@@ -44,9 +44,9 @@ struct {
 /* ---- the running work ---- */
 
 std::vector<race_launch> launches(1);
-uint32_t launch; /* the current one, the last of `launches` */
+uint32_t launch; /* index of the current launch, which is the last of `launches` */
 struct thread_state {
-    /* fence_epoch: barriers of the block that the thread had passed at its last fence */
+    /* fence_epoch: number of the block's barriers that the thread had passed at its last fence */
     uint32_t epoch, warp_epoch, fence_epoch;
     /* arrived: the thread's number of fences at the last barrier before the latest even and the latest odd epoch */
     uint16_t fences, arrived[2];
@@ -67,7 +67,7 @@ struct release {
     uint32_t block;
     uint16_t thread;
     uint32_t epoch, fence_epoch;
-    /* for each thread, how many of its fences happen before this release */
+    /* for each thread of the block: number of its fences that happen before this release */
     std::vector<uint16_t> fences;
     std::vector<std::shared_ptr<const release>> before; /* releases that the thread had acquired before */
 };

@@ -78,8 +78,8 @@ static void check_made(const char *what, int64_t library, int64_t own, int64_t f
     CHECK_THAT(!gpu_error(), "%s: an error stayed: %s", what, gpu_error());
 }
 
-/* After a candidate that fails the next one is tried, and at last our own kernels; a candidate that failed is not tried
- * again. */
+/* If a candidate fails, the next one is tried; after the last candidate our own kernels multiply. A candidate that has
+ * failed is not tried again. */
 static void test_failures(void)
 {
     problem q = problem_of(20, 24, 16);

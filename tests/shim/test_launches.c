@@ -67,7 +67,8 @@ static gpu_tally count_step(const char *name, world *w, const backend *on)
 
 /* ---- a step of decoding ---- */
 
-static gpu_tally at_choice, decoding; /* counts up to the last choice, and of the last step that ran from a graph */
+/* at_choice: counts up to the last choice; decoding: counts of the last step that ran from a graph */
+static gpu_tally at_choice, decoding;
 static int64_t choices;
 
 /* Runs the device's choice, then replaces its results: each row then continues another row, and no sentence ends. */

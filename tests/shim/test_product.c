@@ -172,7 +172,7 @@ static void test_exact(dtype type, int64_t n, int64_t k)
     free(x.data), free(w.data), free(b.data), free(y.data), free(z.data);
 }
 
-/* Weights that are parameters are read from a stored bf16 copy; others are cast at each call. */
+/* Weights that are parameters are read from a stored bf16 copy; other matrices are cast at each call. */
 static void test_as_bf16(void)
 {
     enum { N = 40, AT = 16 };
@@ -253,7 +253,7 @@ static void test_matmuls(void)
 
 /* ---- the product that they call: strided rows, alpha, beta, types, against sums in double ---- */
 
-/* A product's bits do not depend on how many are in its batch. */
+/* A product's bits do not depend on how many products are in its batch. */
 static void test_exact_batch(int64_t among, int64_t m, int64_t n, int64_t k, int turn_a, int turn_b)
 {
     call c = {.op = OP_MATMUL, .n_in = 2, .n_out = 1, .a = {.MATMUL = {.transpose_a = turn_a, .transpose_b = turn_b}}};

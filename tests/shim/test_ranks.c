@@ -174,7 +174,8 @@ static void check_losses_of_ranks(job *j)
     CHECK_HAS(j->of[0].words, "another rank was lost: remote process exited");
     j->dies = 0, j->sleeps = 1;
     setenv("ABLATE_NCCL_TIMEOUT", "0.3", 1);
-    for (int early = 0; early < 2; early++) { /* early: the waiting rank waits for its stream, not for losses */
+    /* early: the waiting rank waits for its stream in the middle of a step, not for losses */
+    for (int early = 0; early < 2; early++) {
         j->early = early, run(j);
         CHECK_HAS(j->of[0].words, "no data from the other ranks for 0.3 s (ABLATE_NCCL_TIMEOUT)");
     }
@@ -189,7 +190,7 @@ static void check_losses_of_ranks(job *j)
 
 static struct {
     const params *p;
-    float *sent;          /* each bucket's contents when its sum began */
+    float *sent;          /* the contents of each bucket when the ranks began to sum this bucket */
     size_t n, first_open; /* n: elements sent; first_open: elements not written yet when the first bucket was sent */
 } seen;
 

@@ -201,7 +201,8 @@ static void test_embed(dtype type, int64_t rows, int64_t words, int64_t width)
     k.out[0] = tensor(type, 1, 1, rows, width);
     check_call(what, cpu_EMBED_TOKENS, cuda_EMBED_TOKENS, &k, 1e-6);
     release_views(&k);
-    for (int base = 0; base < 3; base++) { /* gradient added to: nothing, its own output, another tensor */
+    /* base 0: the gradient is added to nothing; 1: to its own output; 2: to another tensor */
+    for (int base = 0; base < 3; base++) {
         snprintf(what, sizeof what, "embed_back %s [%lld,%lld] of %lld words, base %d", dtype_name(type),
                  (long long)rows, (long long)width, (long long)words, base);
         call b = {.op = OP_EMBED_TOKENS_BACK, .n_in = 4, .n_out = 1, .a = {.EMBED_TOKENS = {.scale = 1.5}}};
@@ -252,7 +253,8 @@ static void test_ce(dtype type, int64_t rows, int64_t words, double smoothing, i
     k.in[0] = x, k.in[1] = some_ids(rows, words), k.in[2] = randoms_in(tensor(F32, 1, 1, 1, 1), 0.5, 1);
     k.out[0] = tensor(F32, 1, 1, rows, 2);
     k.out[1] = gradient == IN_PLACE ? x : gradient == ELSEWHERE ? like(&x) : none;
-    /* a bf16 gradient is rounded from F32 sums in another order; probabilities near 1/V may differ by that rounding */
+    /* F32 sums are in another order, and a bf16 gradient is rounded from them; probabilities near 1/V may differ by
+     * this rounding */
     check_call(what, cpu_CE, cuda_CE, &k, 1e-5);
     release_views(&k);
 }

@@ -3,7 +3,7 @@
 #include "tensor/cuda/services.h"
 
 static view tensor_of(dtype t, const int64_t d[4]) { return tensor(t, d[0], d[1], d[2], d[3]); }
-static view at(view v, void *device) /* v, with its data at `device` */
+static view at(view v, void *device) /* returns v with its data at `device` */
 {
     v.data = device;
     return v;
@@ -254,7 +254,8 @@ static void check_mask(int64_t batch, int64_t heads, int64_t n_q, int64_t n_k, b
              causal ? " causal" : "");
     view s = randoms(tensor(F32, batch, heads, n_q, n_k)), q = ids_below(tensor(I32, 1, 1, 1, n_q), n_q + 1),
          k = tensor(I32, 1, 1, 1, n_k);
-    view len = ids_below(tensor(I32, 1, 1, 1, batch), n_k + 2); /* lengths: 0, partial, all keys, and one more */
+    /* lengths of 0, some keys, all keys, and one more than all */
+    view len = ids_below(tensor(I32, 1, 1, 1, batch), n_k + 2);
     for (int64_t i = 0; i < n_k; i++) set(&k, i, (double)i);
     check(what, OP_MASK, cpu_MASK, cuda_MASK, (attr){.MASK = {.causal = causal}}, 4, (view[]){s, q, k, len},
           tensor(F32, batch, heads, n_q, n_k), 0);

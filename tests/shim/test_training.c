@@ -59,7 +59,7 @@ static bool alone;        /* the model has a decoder only, which ignores a batch
 static int64_t spare_ids; /* number of ids that the data do not use */
 
 /* Largest relative differences from the CPU. On a GPU products are cuBLASLt's, which adds in another order than our
- * kernels; the emulated GPU must meet tighter bounds. Both print the differences found. */
+ * kernels; the emulated GPU must meet tighter bounds. Both builds print the differences found. */
 #ifdef GPU_ON_CPU
 static const double loss_apart[2] = {2e-5, 2e-2}, values_apart[2] = {1e-2, 1e-1}, score_apart = 1e-4; /* fp32, bf16 */
 enum { NEAR_TIES = 0 };
@@ -79,7 +79,7 @@ static int write_text(model *m, outcome *o, err *e)
 
 /* A bias of keys adds the same number to all scores of a query, so the softmax cancels it: its true gradient is zero,
  * and Adam makes full steps out of rounding errors. Unless positions rotate the keys, such biases are not compared with
- * the CPU's, but their bits of two runs are. */
+ * the CPU's; but their bits must be equal in two runs on the device. */
 static void leave_out_key_biases(const model *m, float *values)
 {
     for (size_t i = 0; i < m->params.n && m->position && !m->position->iface.position.rotate; i++) {
@@ -277,7 +277,7 @@ static void check_graphs(world *w, const variant *v, const backend *device, bool
            second = train_step_perplexity(s, &some, NULL, &e);
     int64_t training = trained - before, perplexity = graphs_made(device) - trained;
     CHECK_NEAR(second, first, 0);
-    if (one) CHECK_INT(graphs_made(device), after); /* no new graph in the second call */
+    if (one) CHECK_INT(graphs_made(device), after); /* the second call needs no new graph */
     CHECK_TEXT(e.text, "");
     printf("%s %s: %lld to %lld sentences, times %lld to %lld; graphs: %lld of gradients, %lld of perplexity\n",
            v->attention, v->position, (long long)z.fewest, (long long)z.most, (long long)z.shortest,

@@ -43,7 +43,7 @@ static void test_round(void)
         CHECK_INT(memcmp(first.s, "\x1f\x8b\x08\0\0\0\0\0", 8), 0); /* header without name or time */
     }
     CHECK(first.n < text.n / 2);
-    CHECK_INT(rename(a, to), 0); /* recognised by its header, under any name */
+    CHECK_INT(rename(a, to), 0); /* a compressed file with another name is recognised by its header */
     CHECK_INT(gzip_read(to, SIZE_MAX, &got, &e), 0);
     CHECK_INT(got.n, text.n);
     CHECK_INT(gzip_read(b, text.n - 1, &got, &e), -1);

@@ -2,7 +2,7 @@
 #include "base/vmath.h"
 #include "test.h"
 
-/* Error of `found` in units of the last place of a float at the true value. */
+/* Returns the error of `found`, in units of the last place of the float nearest to the true value. */
 static double ulps(float found, double true_value)
 {
     if (isnan(true_value)) return isnan(found) ? 0 : INFINITY;

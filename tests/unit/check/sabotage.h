@@ -3,7 +3,8 @@
 #define ABLATE_TEST_SABOTAGE_H
 #include "services.h"
 
-/* file; the check that must fail ("load": refused when opened; NULL: none); parts of its message */
+/* file; the check that must fail ("load": the file is refused when opened; NULL: all checks pass); parts of the
+ * message */
 typedef struct {
     const char *file, *check, *says[3];
 } sabotage;

@@ -32,7 +32,7 @@ static void check_with(const plugin *p, const char *isa, int which, int map, int
     CHECK(isfinite(r.measured) && r.measured > 0);
 }
 
-/* Logits of the last of five decoding steps of one sentence. */
+/* Computes the logits of the last of five decoding steps for one sentence. */
 static void decode(const pairing *w, dtype compute, double out[CHECK_VOCAB])
 {
     enum { STEPS = 5 };

@@ -49,7 +49,8 @@ static int shared_by(int i)
     return all;
 }
 
-/* Adds to each row of x [CHECK_VOCAB, d] the mean of its n-grams' rows in `mean` [BUCKETS, d]. */
+/* Adds to each row of x [CHECK_VOCAB, d] the mean of those rows of `mean` [BUCKETS, d] that belong to the token's
+ * n-grams. */
 static void add_means(model *m, const double *mean, double *x)
 {
     int64_t d = m->cfg.d_model;

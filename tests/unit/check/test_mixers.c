@@ -111,7 +111,7 @@ static void mixed(mixer *m, int64_t t, const char *name, int64_t columns, int64_
 }
 
 typedef struct {
-    double q[D], k[D], v[D], x[D], beta, kept; /* x: v before its factor */
+    double q[D], k[D], v[D], x[D], beta, kept; /* x: v before its multiplication by a factor */
 } delta_token;
 static delta_token token_at(mixer *m, delta_kind kind, int64_t t, int64_t h)
 {
@@ -252,7 +252,8 @@ static double hyena_input(mixer *m, int64_t t, int64_t column)
 }
 static void hyena(mixer *m, int64_t i, double *out)
 {
-    static double z[ORDER + 1][MOST_ROWS][COLUMNS]; /* computed for the whole sentence at its first row */
+    /* computed for the whole sentence when its first row is requested */
+    static double z[ORDER + 1][MOST_ROWS][COLUMNS];
     for (int64_t k = 0; k <= ORDER && !i; k++)
         for (int64_t t = 0; t < m->n; t++)
             for (int64_t j = 0; j < COLUMNS; j++) {

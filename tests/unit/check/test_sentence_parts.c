@@ -190,7 +190,7 @@ static double router(const desk *d, int r)
     return sum;
 }
 
-/* Is row r among the best rows of the sentence from .. to - 1? */
+/* Is row r among the rows from .. to - 1 of its sentence with the largest router values? */
 static bool is_best(const desk *d, int r, int from, int to, double capacity)
 {
     int before = 0;

@@ -112,7 +112,7 @@ static void check_form(const golden *g, const char *name, const char *attention,
     const plugin *pa = plugin_find(AB_ATTENTION, attention, &e), *pp = plugin_find(AB_POSITION, position, &e);
     CHECK_TEXT(e.text, "");
     if (!pa || !pp) return;
-    /* the plugin that has the setting which differs from its default */
+    /* the plugin to which the setting with a non-default value belongs */
     const plugin *owner = same(position, "none") ? pa : pp;
     block_spec s = {pa,
                     pp,
@@ -183,7 +183,8 @@ static void check_hook(const golden *g, const char *name, const char *position)
     CHECK_INT(tape_run(c, &(run_options){.from = PHASE_CONST}), 0);
     const node *v = tape_at(c, y);
     double *expected = numbers(g, "out", name, node_count(v));
-    /* the paper defines no keys after the query: the plugin uses the distance, the golden numbers its negative */
+    /* the paper defines no bias for keys after the query: there the plugin uses the distance, the golden numbers its
+     * negative */
     for (int64_t i = 0; i < node_count(v); i++)
         CHECK_NEAR(((const double *)v->data)[i], p->iface.position.bias ? -fabs(expected[i]) : expected[i], 2e-8);
     tape_free(c);

@@ -104,7 +104,7 @@ static inline void check_case(const char *path, const char *shown, const char *e
     const char *write = getenv("ABLATE_BASELINE");
     CHECK_INT(file_read(path, &text, &e), 0);
     spec_options o = options_of(str_text(&text), &a);
-    /* messages name the file without its folder, wherever the sources lie */
+    /* messages name the file without its folder, so they do not depend on where the sources are */
     int rc = strlen(str_text(&text)) == text.n ? spec_parse(&s, str_text(&text), shown, &o, plugins, &found) : -1;
     if (!rc) {
         dump_spec(&s, brief, &found);

@@ -5,8 +5,8 @@
 #include "test.h"
 
 static const dtype row_types[] = {F64, F32, BF16};
-/* Largest allowed difference of a kernel's row from one computed in double from the same inputs, relative to its
- * norm. */
+/* Largest allowed difference of a kernel's row from a row computed in double from the same inputs, relative to the
+ * latter's norm. */
 static inline double tolerance(dtype t) { return t == F64 ? 1e-12 : t == F32 ? 1e-5 : 2e-2; }
 static inline dtype sums_of(dtype t) { return t == F64 ? F64 : F32; }
 

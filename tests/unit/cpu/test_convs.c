@@ -5,7 +5,7 @@
 
 enum { MOST = 5 };
 typedef struct {
-    int64_t n, taps, before; /* before: taps before the row, of DEPTHWISE_CONV */
+    int64_t n, taps, before; /* before: number of DEPTHWISE_CONV's taps before the current row */
     bool backwards, lengthy; /* lengthy: LONG_CONV */
     int32_t length[MOST];    /* lengths of the sentences; 0 ends the list */
 } conv_case;

@@ -33,7 +33,7 @@ static void check_top_k(dtype t, int64_t lines, int64_t n, int64_t k, bool small
     attr a = {.TOP_K = {.k = k, .smallest = smallest}};
     CHECK_INT(RUN(TOP_K, &a, &y, x), 0);
     compare(OP_TOP_K, &y, expected, 0, smallest ? "smallest" : "largest");
-    if (k == 1 && !smallest) { /* MAX: the value at rank 0, which gets the whole gradient */
+    if (k == 1 && !smallest) { /* MAX is the value at rank 0, and this value gets the whole gradient */
         view most = tensor(t, 1, 1, lines, 1), dy = randoms(like(t, &most)), dx = like(t, &x);
         CHECK_INT(RUN(MAX, NULL, &most, x), 0);
         CHECK_INT(RUN(MAX_BACK, NULL, &dx, x, most, dy), 0);

@@ -1,4 +1,4 @@
-/* Updates in tiles: the effect of assignments, and reshaped vectors if the last tile is shorter. */
+/* Updates in tiles: when assignments take effect, and how vectors are reshaped if the last tile is shorter. */
 #include "tensor/cpu/cpu.h"
 #include "test.h"
 
@@ -69,7 +69,7 @@ static void change_places(update *u)
     t_assign(u->c, u->a, flat(u, shaped(u, u->b, 1, TILE, 1, 1)));
     t_assign(u->c, u->b, u->a);
 }
-static void twice(update *u) /* the last of two assignments to p counts */
+static void twice(update *u) /* if p is assigned twice, the last assignment counts */
 {
     t_assign(u->c, u->p, u->a);
     t_assign(u->c, u->a, u->p);

@@ -90,7 +90,8 @@ static view bounds_of(dtype type, window_fn f, bool of_sentence)
     return v;
 }
 
-/* Hides keys outside of windows by -1e9; 0 for a query whose window has no visible key. */
+/* Returns a leaf that adds -1e9 to scores of keys outside of windows; for a query whose window has no visible key it
+ * adds 0. */
 static view hiding_leaf(dtype type, window_fn f, bool of_sentence, bool causal)
 {
     view v = new_view(sums_of(type), SENTENCES * MOST, MOST);
@@ -165,7 +166,7 @@ static void check_hidden(dtype type)
 
 typedef bool (*choice_fn)(int64_t sentence, int64_t head, int64_t query, int64_t block);
 static bool every(int64_t b, int64_t h, int64_t i, int64_t k) { return (void)b, (void)h, (void)i, (void)k, true; }
-/* the choice differs between queries; some have no visible key in their blocks */
+/* the choice differs between queries; some queries have no visible key in their blocks */
 static bool scattered(int64_t b, int64_t h, int64_t i, int64_t k) { return (b * 7 + h * 5 + i * 3 + k * 11) % 13 < 3; }
 /* all queries of a tile have the same choice */
 static bool by_tile(int64_t b, int64_t h, int64_t i, int64_t k) { return (b + h + i / 32 + k) % 3 == 0; }

@@ -258,7 +258,7 @@ static void test_batches(void)
     free_task(&t);
 }
 
-/* In training, source tokens become <unk> at the given rate, reproducibly; EOS and target tokens never do. */
+/* In training, source tokens become <unk> at the given rate, reproducibly; EOS and target tokens never become <unk>. */
 static void test_word_dropout(void)
 {
     lines_task t = make_task((int64_t[]){3000, 1, 1}, 2);

@@ -30,7 +30,7 @@ static void test_pairs(void)
     coreference_free(&x);
 }
 
-/* Returns the first pair in a file of these lines, or the message. */
+/* Reads a file of these lines. Returns its first pair of pronoun and antecedent, or the error message. */
 static const char *of(const char *text)
 {
     static err e;

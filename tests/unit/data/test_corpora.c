@@ -365,7 +365,7 @@ static void test_resume(const char *dir)
     CHECK_INT(fetch_download(&d, to, &e), 0);
     CHECK_TEXT(e.text, "");
     CHECK(!file_exists(part));
-    check_file(dir, "big.starts", starts); /* the second answer began where the first had stopped */
+    check_file(dir, "big.starts", starts); /* the second download began where the first had stopped */
     free(starts);
 
     /* A server that does not support ranges. */

@@ -266,7 +266,8 @@ static void settings_and_errors(void)
     double none = mean_length(&m, &p, 0), some = mean_length(&m, &p, 1), much = mean_length(&m, &p, 4);
     CHECK(none <= some && some <= much && none < much);
     if (!(none <= some && some <= much && none < much)) printf("  mean lengths %g, %g, %g\n", none, some, much);
-    for (double spread = 1; spread < 4; spread += 0.5) /* models from unsure to sure of the next token */
+    /* spread 1: the model is unsure of the next token; a larger spread makes the model surer */
+    for (double spread = 1; spread < 4; spread += 0.5)
         for (double alpha = 0; alpha <= 3; alpha++) fewer_asked(spread, alpha);
     greedy(&m, &tiny);
     hypothesis h[36];

@@ -91,7 +91,8 @@ int main(void)
             double mean = (p_of(logits[0][r], i) + p_of(logits[1][r], i) + p_of(logits[2][r], i)) / MODELS;
             if (i != VOCAB_PAD && i != VOCAB_BOS) CHECK_NEAR(log(p[i]), log(mean), 2e-6);
         }
-        CHECK_INT(mean_of((const opinion *[]){&o[0]}, 1, p), V - 2); /* one model: its own probabilities */
+        /* an ensemble of one model has this model's probabilities */
+        CHECK_INT(mean_of((const opinion *[]){&o[0]}, 1, p), V - 2);
         for (int i = 0; i < V; i++)
             if (i != VOCAB_PAD && i != VOCAB_BOS) CHECK_NEAR(log(p[i]), log(p_of(logits[0][r], i)), 2e-6);
         narrow[r][V - 1] = NAN;

@@ -48,7 +48,7 @@ static void test_greedy(model *m, int64_t prompt)
     for (int32_t i = 0; i < prompt; i++) put(&text, VOCAB_SPECIALS + i % 5);
     CHECK_INT(sample_text(m, &(sample_options){.tokens = TOKENS, .window = WINDOW}, &text, NULL, &e), 0);
     CHECK_INT(text.n, prompt + TOKENS);
-    /* the first token in the window */
+    /* number of the first token in the window */
     int64_t from = prompt >= WINDOW ? prompt - WINDOW + 1 : 0;
     for (int64_t i = prompt; i < text.n; i++) {
         if (i - from + 1 > WINDOW) from = i - WINDOW / 2;
@@ -111,7 +111,7 @@ static void test_endless(model *m)
     id_list_free(&text);
 }
 
-/* A model whose logits are NaN fails, rather than ending its text. */
+/* A model whose logits are NaN gives an error; it does not just end its text. */
 static void test_no_numbers(model *m)
 {
     err e = {0};

@@ -1,4 +1,5 @@
-/* select_best finds the k largest of a row and its log-sum-exp, as sorting and summing in double do. */
+/* select_best finds the k largest of a row and its log-sum-exp, equal to the results of sorting and of summing in
+ * double. */
 #include "test.h"
 #include "base/vmath.h"
 #include "network/decode/select.h"

@@ -23,8 +23,9 @@ static int32_t token(const pairs *p, int64_t i, int64_t t) /* the decoder's inpu
 }
 
 typedef struct {
-    int64_t which[16], row[16], n; /* sentences still decoded, and the row that holds the true prefix of each */
-    int64_t beam;                  /* number of rows per sentence in this step */
+    /* which: sentences still decoded; row: the row that holds each sentence's true prefix */
+    int64_t which[16], row[16], n;
+    int64_t beam; /* number of rows per sentence in this step */
     double losses[16][64];
 } forcing;
 

@@ -52,7 +52,7 @@ static void test_tensorboard(void)
 {
     str out = {0};
     size_t records = 0;
-    /* a length of 24: the first bytes of every TensorFlow event file */
+    /* the length 24 in eight bytes, with which every TensorFlow event file begins */
     CHECK_INT(tfrecord_crc("\x18\0\0\0\0\0\0\0", 8), 0x224B7FA3);
     tensorboard_events(&record, &out);
     for (size_t at = 0; at < out.n; records++) {

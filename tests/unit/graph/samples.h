@@ -30,7 +30,7 @@ static inline double sample_value(const op_sample *o, int input, int64_t i)
 
 typedef struct {
     double loss,
-        /* a loss, and for each input one number to which every element of its gradient contributes */
+        /* a loss; and for each input a weighted sum over all elements of its gradient */
         gradient[MOST_INPUTS];
     char refused[256]; /* the message if planning was refused, or "" */
 } sample_outcome;

@@ -22,7 +22,7 @@ static inline ab_t input(ab_ctx *c, int k, const int64_t d[4])
 
 static inline double *data(ab_ctx *c, ab_t x) { return tape_at(c, x)->data; }
 
-/* sum(y * fixed weights): every element of y contributes with its own weight. */
+/* Returns the sum of y times fixed weights: each element of y has its own weight. */
 static inline ab_t weighed(ab_ctx *c, ab_t y)
 {
     if (!y.id) return y;

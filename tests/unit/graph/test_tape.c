@@ -165,7 +165,8 @@ static void check_names(void)
     params_free(&s);
 }
 
-/* A gradient replaces the old one, at its parameter's address; the gradient of an unread parameter is 0. */
+/* A new gradient is written over the old one, at the address of the parameter's gradient; the gradient of an unread
+ * parameter is 0. */
 static void check_gradient_places(void)
 {
     params s = {0};

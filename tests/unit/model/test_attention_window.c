@@ -64,7 +64,8 @@ static void check_refused(void)
     close_desk(&d);
 }
 
-/* Blocks of 2 keys, the last one of 1 key. The choice differs by sentence and query, by query, or not at all. */
+/* Blocks of 2 keys, the last one of 1 key. The choice of blocks differs by sentence and query, or by query, or is the
+ * same for all. */
 static void check_blocks(int sentences, int queries)
 {
     enum { SIZE = 2, N = 3 };

@@ -1,5 +1,6 @@
-/* Settings of single layers: if all layers get a setting, the model equals one with the run's setting, bit for bit; if
- * some do, only these change. An invalid setting is refused with its key. */
+/* Settings of single layers: if all layers get a setting, the model equals, bit for bit, a model in which the run has
+ * this setting; if only some layers get a setting, only these layers change. An invalid setting is refused with its
+ * key. */
 #include "../decode/models.h"
 
 enum { VOCAB = 19 };

@@ -139,7 +139,7 @@ static void test_embedding(void)
     refused(d.c, (ab_t){0}, "ab_assign was called in a position's embed; it may be called in an optimizer's update");
 }
 
-/* If two plugins use one parameter name, the second is refused. */
+/* If two plugins use the same parameter name, the second is refused. */
 static void test_owners(void)
 {
     static const int64_t dims[] = {2, 3};

@@ -9,7 +9,7 @@ enum { SENTENCES = 200 };
 
 typedef struct {
     const char *group, *name, *change, *config;
-    /* worse: mean number of words, of 10 per sentence, that a row gets wrong and base gets right */
+    /* worse: of the 10 words per sentence, the mean number that a row gets wrong and base gets right */
     double ppl[3], worse;
     enum db_status status;
     const char *not_applicable, *same_as;

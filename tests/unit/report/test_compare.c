@@ -270,7 +270,7 @@ static void check_bases(void)
     comparison_task t = {.metric = &m, .rows = list, .n = N, .base = 0, .bases = bases, .trials = 200};
     size_t best = 0, tests = compare_rows(&t, out, &best);
     CHECK_INT(tests, 4);
-    CHECK_INT(best, N); /* no row counts as best, since each base has rows of its own */
+    CHECK_INT(best, N); /* no row is best, since each base has its own rows */
     CHECK(isnan(out[0].delta) && isnan(out[3].delta));
     CHECK(out[4].delta < 15 && out[4].delta > -5);
     for (size_t i = 0; i < N; i++) {
@@ -305,7 +305,7 @@ static void check_shared_by_base(void)
     CHECK(out[7].df <= 4);
 }
 
-/* A search whose candidates were close widens the interval; one with a clear winner does not. */
+/* A search whose candidates were close widens the interval; a search with a clear winner does not. */
 static void check_searched(void)
 {
     static const double clear[] = {0, 9, 9, INFINITY};

@@ -1,4 +1,5 @@
-/* The paper's Table 2 gives base, 12 hours on 8 P100 of 9.5 TFLOPS, as 3.3e18 FLOPs; so do 96 hours on one. */
+/* The paper's Table 2 gives base, 12 hours on 8 P100 of 9.5 TFLOPS, as 3.3e18 FLOPs. 96 hours on one such GPU give the
+ * same number. */
 #include "lab/report/cost.h"
 #include "test.h"
 #include <math.h>

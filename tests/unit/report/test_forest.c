@@ -48,7 +48,8 @@ static int64_t times_in(const char *text, const char *what)
     return n;
 }
 
-/* Number of paths in a row: its interval has three, the two ends and the line between; an arrow is a fourth. */
+/* Number of paths in a row. A row's interval has three: the two ends and the line between them. An arrow is a
+ * fourth. */
 static int64_t paths_of(const char *svg, const char *name)
 {
     char *row = row_in(svg, name);

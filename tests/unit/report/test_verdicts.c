@@ -142,7 +142,7 @@ static void check_exploratory(rng *r)
     CHECK(out[1].exploratory);
 }
 
-/* With `base = 20` base has all its seeds at the first look. Without base_seeds only its first three count. */
+/* With `base = 20` base has all its seeds at the first look. Without base_seeds only base's first three seeds count. */
 static void check_looks_with_base(rng *r)
 {
     comparison with[3], without[3];

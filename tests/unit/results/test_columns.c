@@ -12,7 +12,7 @@ enum { N = 40 };
 
 static double random_float(rng *r) { return (double)(float)(4 * rng_uniform(r)); }
 
-/* Makes a metric's statistics: column 0 is part * times / over, column 1 is `whole`. */
+/* Makes a metric's statistics: column 0 has part * times / over, column 1 has `whole` in every row. */
 static db_stats of(double *out, const double *part, double times, double over, double whole)
 {
     for (size_t i = 0; i < N; i++) out[2 * i] = part[i] * times / over, out[2 * i + 1] = whole;

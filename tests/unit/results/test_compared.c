@@ -1,5 +1,5 @@
-/* Stored comparisons with base, and trials: written, read, made stale by new results, exported and imported, added to
- * an older database. */
+/* Stored comparisons with base, and trials: written, read, out of date after new results, exported and imported, and
+ * stored in an older database. */
 #include "fixture.h"
 #include <glob.h>
 #include <unistd.h>

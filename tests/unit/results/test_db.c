@@ -15,7 +15,8 @@ static void test_freeze_and_claim(db *d)
     size_t n;
     db_experiment_spec x = fixture_spec("toy");
     CHECK_OK(db_freeze(d, &x, &runs, &n, &e));
-    CHECK_INT(n, 6); /* three configurations, two seeds: the row that repeats one has no runs of its own */
+    /* three configurations with two seeds each: a fourth row, equal to another one, has no runs of its own */
+    CHECK_INT(n, 6);
     CHECK_INT(runs[0].row, 0);
     CHECK_INT(runs[1].row, 1);
     CHECK_INT(runs[2].row, 3);
@@ -92,7 +93,7 @@ static void test_freeze_and_claim(db *d)
     free(runs);
 }
 
-/* A claim whose lease has ended is taken over; its first holder can write no more. */
+/* A claim whose lease has ended can be taken over by another process; the first holder can then no longer write. */
 static void test_fence(db *d)
 {
     db_claim old, new;

@@ -14,7 +14,7 @@ typedef struct {
     /* [seed][sentence][width] */
     double variant[WORKED_SEEDS * WORKED_SENTENCES * WORKED_WIDEST],
         base[WORKED_SEEDS * WORKED_SENTENCES * WORKED_WIDEST];
-    /* influence: of the variant's first seed */
+    /* influence: values for the variant's first seed */
     double scores1[WORKED_SEEDS], scores0[WORKED_SEEDS], influence[WORKED_SENTENCES];
     double d, s2_1, s2_0, v, df_welch, p_welch, msi1, msi0, u, var_d, sd_seed1, half, low, high, p;
     double margin, low90, high90, p_tost, p_permutation, superior, superior_low, superior_high;
@@ -249,7 +249,7 @@ static const struct {
      {0.0339539066, 0.3, 0.9, 0.0549682711, 0.1, 2.0, 0.4, 0.0269491184},
      {5.71037968, 5.71037968, 5.71037968, 5.71037968, 5.71037968, 4.0, 5.71037968, 5.71037968}},
 };
-/* row 3 of the first example against its row 0 */
+/* comparison of row 3 of the first example with row 0 of the same example */
 static const struct {
     double d;
     size_t n1, n0;

@@ -87,7 +87,7 @@ typedef struct {
     const double *losses[SIZES];
 } searched;
 
-/* Draws losses from one law for every row; the rate is searched anew at each size. */
+/* Draws losses by the same law for every row; at each size the learning rate is searched anew. */
 static void search_sizes(double spread, double truth[SIZES][MOST_CANDIDATES], size_t candidates, rng *r, searched *out)
 {
     for (size_t i = 0; i < SIZES; i++) {

@@ -12,14 +12,14 @@ static void check_levels(void)
     double p[4] = {0.02, NAN, 0.007, 0.004}, levels[4];
     stream_levels(p, 4, 0.05, levels);
     CHECK_NEAR(levels[0], 0.0218745085, 1e-9);
-    CHECK_NEAR(levels[1], 2 * 0.0072158967, 1e-9); /* after one rejection; the row's own p is unknown */
+    CHECK_NEAR(levels[1], 2 * 0.0072158967, 1e-9); /* one row was rejected before; this row's own p is unknown */
     CHECK_NEAR(levels[2], 2 * 0.0037717621, 1e-9);
     CHECK_NEAR(levels[3], 3 * 0.0023803582, 1e-9);
     double sum = 0, many[1000], none[1000];
     for (size_t t = 0; t < 1000; t++) none[t] = 1;
     stream_levels(none, 1000, 0.05, many);
     for (size_t t = 0; t < 1000; t++) sum += many[t];
-    /* the sum of the first 1,000 levels and an integral for the rest */
+    /* adds the first 1,000 levels, and an integral for the remaining levels */
     CHECK_NEAR(sum + 0.05 / 2.28576566568 * pow(1000.5, -0.6) / 0.6, 0.05, 1e-6);
 }
 

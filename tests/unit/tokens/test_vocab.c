@@ -325,7 +325,7 @@ static void test_huge_line(void)
 {
     str line = {0};
     while (line.n < 300000) str_add(&line, "a small dog sees the old river . ");
-    line.s[line.n - 1] = 0; /* without the last blank */
+    line.s[line.n - 1] = 0; /* drops the last blank */
     for (int k = 0; k < TOKENS_KINDS; k++) {
         vocab *v = train(k);
         check_round_trip(v, line.s, line.s);

@@ -117,7 +117,7 @@ static inline void golden_weights(const golden *g, model *m)
     m->params.version++;
 }
 
-/* The packed batch; its numbers of rows are rounded up to multiples of `round`. */
+/* A packed batch. Its numbers of rows are rounded up to multiples of `round`. */
 typedef struct {
     int32_t src[256], src_pos[256], src_off[32], in[256], out[256], pos[256], off[32];
     int64_t example[32];

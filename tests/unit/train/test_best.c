@@ -166,7 +166,7 @@ static void test_killed(world *w)
     empty_folder(w);
 }
 
-/* With one evaluation, or without dev data: the weights of the last step, and no further file. */
+/* With only one evaluation, or without dev data, a run has the weights of the last step, and writes no further file. */
 static void test_no_choice(world *w)
 {
     static const char *const at[] = {"200", "1000"};
@@ -234,7 +234,7 @@ static void test_average(world *w)
     put(w, "average_checkpoints", "1"), put(w, "save_every", "200");
 }
 
-/* An optimizer that evaluates a mean of its parameters: the best step's mean is kept. */
+/* An optimizer that evaluates with means of the parameters: the means of the best step are kept. */
 static void test_mean(world *w)
 {
     model m;

@@ -226,8 +226,8 @@ static void take_violation(void *self, const char *name, double value)
     if (same(name, "moe.violation")) *(double *)self += value;
 }
 
-/* Returns MaxVio, the mean overload of the fullest expert, over the second half of the updates. bias: of the decoder's
- * experts. */
+/* Returns MaxVio, the mean overload of the fullest expert, over the second half of the updates. bias: gets the biases
+ * of the decoder's experts. */
 static double violation(world *w, const char *rate, int64_t updates, float bias[4])
 {
     model m;

@@ -113,8 +113,8 @@ static void check_case(const golden *g, size_t from, dtype type, double allowed)
 }
 
 /* A sum over all parameters, and work at every fourth step (tests/sabotage/global_norm.h): the model's gradient is
- * scaled to length 1; slot 0 has the parameters of steps 1 and 5, slot 1 the number of elements that have changed
- * since. */
+ * scaled to length 1; slot 0 has the parameters of steps 1 and 5, slot 1 the number of elements that have changed since
+ * then. */
 static void check_sums(const char *file, dtype type, double allowed)
 {
     model m;
@@ -185,7 +185,7 @@ static void check_groups(const char *rule, const char *key, const char *value)
                 fabs(element(&grouped, grouped.params.value, p->at + i) - sin(1 + 0.7 * (double)i + 10 * (double)k));
         }
         CHECK(moved > 1e-4);
-        optim_close(o[1]), optim_close(o[2]); /* opened anew for the next parameter */
+        optim_close(o[1]), optim_close(o[2]); /* both are opened again for the next parameter */
         model_free(&all), model_free(&none);
         o[1] = open_rule(&all, rule, with, 1, "", F64), o[2] = open_rule(&none, rule, NULL, 0, "", F64);
     }
