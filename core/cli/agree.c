@@ -57,13 +57,13 @@ static int agree(const invocation *c, void *options)
 
 static const option options[] = {
     {"--number", NULL, "prefix each line with its number and a tab", OPTION_FLAG, offsetof(agree_options, number)},
-    {"--keep-lines", NULL, "print an empty line for every other line, so that the output stays parallel to the files",
+    {"--keep-lines", NULL, "print an empty line where the files differ, so that the output stays parallel to the files",
      OPTION_FLAG, offsetof(agree_options, keep)},
     {0}};
 const command score_agree_command = {
     .name = "score agree",
     .part = FOR_MODELS,
-    .does = "print the lines that are identical in several files: trees on which parsers agree",
+    .does = "print the lines that are identical in all files, such as trees on which parsers agree",
     .arguments = "FILE FILE...",
     .missing = "expected two or more files",
     .options = options,

@@ -27,14 +27,14 @@ static int align(const invocation *c, void *options)
     return pairs_read(c, &o->from, align_part, &o->how);
 }
 
-static const option options[] = {PAIRS_OPTIONS(align_options, from),
-                                 {"--layer", "N",
-                                  "decoder layer, from 1 [the last; with four layers and more the one before it]",
-                                  OPTION_COUNT, offsetof(align_options, how.layer), 1, 1000},
-                                 {"--next", NULL, "use the step that reads a token instead of the one that predicts it",
-                                  OPTION_FLAG, offsetof(align_options, how.next)},
-                                 OPTION_DATABASE,
-                                 {0}};
+static const option options[] = {
+    PAIRS_OPTIONS(align_options, from),
+    {"--layer", "N", "decoder layer, counted from 1 [the last; if there are four or more, the last but one]",
+     OPTION_COUNT, offsetof(align_options, how.layer), 1, 1000},
+    {"--next", NULL, "use the decoder step that reads a token, not the step that predicts it", OPTION_FLAG,
+     offsetof(align_options, how.next)},
+    OPTION_DATABASE,
+    {0}};
 const command align_command = {
     .name = "align",
     .part = FOR_MODELS,

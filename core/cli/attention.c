@@ -31,13 +31,13 @@ static const option options[] = {
      .required = true},
     {"--target", "LINE", "the target sentence [the model's own output]", OPTION_TEXT, AT(target)},
     {"--figure", "N",
-     "a figure like the paper's: 3, one word in all heads; 4, head N in full and one word in heads N and N+1; 5, heads "
-     "N and N+1 in full",
+     "a figure like the paper's figure 3 (one word in all heads), 4 (head H in full, one word in heads H and H+1) or 5 "
+     "(heads H and H+1 in full); --head sets H",
      OPTION_COUNT, AT(figure), 3, 5},
     {"--word", "WORD", "the token shown in figure 3 or 4", OPTION_TEXT, AT(word)},
-    {"--part", "encoder|decoder|source", "the attention shown in the figure [encoder; of a decoder-only model decoder]",
-     OPTION_WORD, AT(part)},
-    {"--layer", "N", "only this layer, from 1 [all; for a figure the last but one]", OPTION_COUNT, AT(layer), 1, 1e6},
+    {"--part", "encoder|decoder|source",
+     "the attention shown in the figure [encoder; decoder if the model has no encoder]", OPTION_WORD, AT(part)},
+    {"--layer", "N", "only this layer, from 1 [all; in a figure the last but one]", OPTION_COUNT, AT(layer), 1, 1e6},
     {"--head", "N", "the figure's first head, from 1", OPTION_COUNT, AT(head), 1, 1e6},
     OPTION_PLUGIN_PATH,
     OPTION_DATABASE,
@@ -47,9 +47,9 @@ const command attention_command = {
     .part = FOR_MODELS,
     .does = "show what each head attends to in a sentence: a page, or a figure as SVG, PDF or PNG",
     .about =
-        "Shows the softmax's weights if the attention has a softmax over keys. Else shows each key's influence: the\n"
-        "length of the derivative of the output at a query with respect to the key's value, or to its input if the\n"
-        "attention sums no values, relative to the sum over the keys (docs/pictures.md).",
+        "Shows the weights of a softmax over keys. Without such a softmax, shows each key's influence: the norm of\n"
+        "the derivative of a query's output with respect to the key's value (or to the key's input if the attention\n"
+        "sums no values), divided by the sum of these norms over the keys (docs/pictures.md).",
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,

@@ -97,8 +97,8 @@ static const option options[] = {
     {"--device", "DEVICE", "also compare with this device, such as cuda", OPTION_TEXT, offsetof(check_options, device)},
     {"-s", "PLUGIN.KEY=VALUE", "a parameter of the plugin", OPTION_LIST, offsetof(check_options, set)},
     {"--coordinates", NULL,
-     "print how much a small model's numbers change in 5 updates, by its width, with both parametrizations; -s "
-     "KEY=VALUE sets keys",
+     "print how much the numbers of a small model change in 5 updates, by d_model and parametrization; -s KEY=VALUE "
+     "sets a key of the model's INI",
      OPTION_FLAG, offsetof(check_options, coordinates)},
     {"--no-sandbox", NULL, "let the plugin write files and reach the network", OPTION_FLAG,
      offsetof(check_options, no_sandbox)},
@@ -109,8 +109,8 @@ const command check_command = {
     .name = "check",
     .part = FOR_PLUGINS,
     .does = "run the conformance checks on plugins, by name or file",
-    .about = "Without a name: all loaded plugins. Exit code 1: a check failed. A plugin gets 120 s of processor time "
-             "for each check and 1 hour for all, and 16 GiB of memory, and may start no process.",
+    .about = "Without a name: all loaded plugins. Exit code 1: a check failed. Each plugin may use 120 s of processor "
+             "time per check, 1 hour in all, and 16 GiB of memory. It cannot start processes.",
     .arguments = "[KIND/NAME | NAME | FILE]...",
     .choices = CHOICES_PLUGINS,
     .options = options,

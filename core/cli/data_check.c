@@ -159,7 +159,7 @@ static const struct {
             {"source also in train", NULL, AT(src_in_train), true},
             {"repeated pairs", "repeated", AT(twice), true},
             {"sides identical", NULL, AT(identical), true},
-            {"sides swapped, as another pair has them", NULL, AT(swapped), true},
+            {"another pair has the sides swapped", NULL, AT(swapped), true},
             {"lengths differ over 3 times", NULL, AT(ratio), true}};
 #undef AT
 
@@ -270,11 +270,11 @@ const command data_check_command = {
     .name = "data check",
     .part = FOR_DATA,
     .does = "report pairs, lengths and faults of a corpus",
-    .about = "PLACE is a value of translation.data: a folder, a table of two columns, two files joined by +; or of "
-             "another task's data. Faults, with up to five lines each: empty sides, repeated pairs, pairs of dev or "
-             "test that are in train, sides that are identical or swapped, lengths that differ by more than three "
-             "times, rows of a table with another number of columns; and in any line text that is not UTF-8 or not in "
-             "NFC, line ends and separators, control characters, invisible marks, words that are too long.",
+    .about = "PLACE is a value of translation.data (a folder, a table of two columns, or two files joined by +) or of "
+             "the data key of --task. Faults, with up to five lines each: empty sides, repeated pairs, pairs of dev or "
+             "test that are also in train, sides that are identical or swapped, lengths that differ over 3 times, "
+             "table rows with another number of columns than line 1; in any text: bytes that are not UTF-8, characters "
+             "not in NFC, line ends and separators, control characters, invisible marks, words that are too long.",
     .arguments = "PLACE",
     .missing = "expected a corpus",
     .options = options,

@@ -72,7 +72,7 @@ const command export_command = {
     .does = "export an experiment (CSV, TensorBoard) or a model (CTranslate2, Hugging Face, GGUF)",
     .about =
         "EXPERIMENT: its name; default: the latest. MODEL: a model file, or a run (number, or experiment/row@seed). "
-        "Parts that a model's format lacks are refused by name; docs/export.md has the mappings.",
+        "If the format lacks a part of the model, the export fails and names that part (docs/export.md).",
     .arguments = "[EXPERIMENT|MODEL]",
     .choices = CHOICES_EXPERIMENTS,
     .options = options,

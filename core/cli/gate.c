@@ -38,7 +38,7 @@ static answer decide(const gathered *g, const gathered_row *row, size_t m)
     if (c->refused)
         str_addf(&a.why, "not compared: %s", c->refused);
     else if (c->failed || c->failed_base)
-        str_addf(&a.why, "%zu of the row's runs and %zu of base's failed, and have no value ([criterion] failed_as)",
+        str_addf(&a.why, "%zu of the row's runs and %zu of base's failed: [criterion] failed_as gives them a value",
                  c->failed, c->failed_base);
     else if (c->left_out)
         str_add(&a.why, "the record left out the statistics per sentence that an answer needs (`ablate record "
@@ -49,15 +49,16 @@ static answer decide(const gathered *g, const gathered_row *row, size_t m)
     if (a.why.n) return a;
     add_comparison(g, c, m, &a.why);
     if (c->n < need || c->n_base < need) {
-        str_addf(&a.why, "; %zu and %zu seeds, an answer needs %zu ([criterion] seeds)", c->n, c->n_base, need);
+        str_addf(&a.why, "; the row has %zu seeds, base %zu, expected %zu each ([criterion] seeds)", c->n, c->n_base,
+                 need);
         return a;
     }
     bool differs = c->p <= c->stream_level, better = metric_better(&g->facts[m], c->delta, 0) > 0;
-    str_addf(&a.why, ", %s its level %.2g as row %zu of the stream", differs ? "within" : "above", c->stream_level,
+    str_addf(&a.why, ", %s %.2g, the level of row %zu in the stream", differs ? "within" : "above", c->stream_level,
              row->row->place);
     const comparison_criterion *k = &g->judged.criterion;
     if (c->p_equivalent_alone <= c->stream_level && !(k->one_sided && differs && better)) {
-        str_addf(&a.why, "; %s %g by p %.3g", k->one_sided ? "not worse by more than" : "equivalent within", k->margin,
+        str_addf(&a.why, "; %s %g (p %.3g)", k->one_sided ? "not worse by more than" : "equivalent within", k->margin,
                  c->p_equivalent_alone);
         a.word = "not", a.code = NOT_BETTER;
     } else if (differs) {
@@ -155,11 +156,11 @@ static const option options[] = {
 const command gate_command = {
     .name = "gate",
     .part = FOR_RESULTS,
-    .does = "is a row better than base? The exit code answers, for programs that keep trying",
+    .does = "is a row better than base? The exit code is the answer, for programs that keep adding rows",
     .about = "Exit code 0: better; 3: not (worse, or equivalent within the criterion's margin); 4: undecided; 1 and 2: "
              "errors. All rows of the experiment, including those removed from its INI, form one stream in the order "
-             "in which they were added. Each is tested at a level of its own, so that the expected share of wrong "
-             "ones among the rows called different is at most 5 %, however long the stream is (docs/statistics.md).",
+             "in which they were added. Each row is tested at its own level, so that at most 5 % of the rows called "
+             "different are expected to be called so wrongly, however long the stream is (docs/statistics.md).",
     .arguments = "EXPERIMENT ROW",
     .missing = "expected an experiment and a row",
     .choices = CHOICES_EXPERIMENTS,

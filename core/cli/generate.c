@@ -32,7 +32,7 @@ const command generate_command = {
     .part = FOR_MODELS,
     .does = "generate text with a trained language model (task lm), or images (task image)",
     .about = "Prints the prompt and its continuation on standard output. "
-             "When the model's window is full, continues from its last half.",
+             "When text fills the model's window, generation continues from the window's last half.",
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,

@@ -12,7 +12,7 @@ static int heads(const invocation *c, void *options)
 static const heads_options defaults = {.sentences = 200};
 static const option options[] = {
     {"--sentences", "N", "use the first N sentences of the dev set [200]", OPTION_COUNT, AT(sentences), 2, 1e9},
-    {"--no-prune", NULL, "skip the perplexities without each head", OPTION_FLAG, AT(no_prune)},
+    {"--no-prune", NULL, "do not measure dev perplexity with each head pruned", OPTION_FLAG, AT(no_prune)},
     {"--coreference", "FILE.conllu",
      "measure instead the weight from each pronoun to its antecedent in the sentences of this file (CoNLL-U with "
      "CorefUD's Entity=)",
@@ -25,10 +25,10 @@ const command heads_command = {
     .name = "heads",
     .part = FOR_MODELS,
     .does = "measure what attention heads attend to, and the cost of pruning each",
-    .about = "EXPERIMENT/ROW@SEED or a run's number: every head of that model. EXPERIMENT/ROW: roles of heads over its "
-             "seeds. EXPERIMENT: the softmax's gradient and entropy of all rows. With --coreference: heads that attend "
-             "from pronouns to their antecedents. Without a softmax over keys, each key's influence replaces its "
-             "weight (docs/pictures.md).",
+    .about = "RUN (EXPERIMENT/ROW@SEED or a number): each head of the run's model. EXPERIMENT/ROW: roles of heads over "
+             "the row's seeds. EXPERIMENT: gradient and entropy of the softmax, for all rows. With --coreference: "
+             "heads that attend from pronouns to their antecedents. If an attention has no softmax over keys, each "
+             "key's influence replaces its weight (docs/pictures.md).",
     .arguments = "RUN | EXPERIMENT/ROW | EXPERIMENT",
     .missing = "expected a run, EXPERIMENT/ROW or EXPERIMENT",
     .choices = CHOICES_RUNS,

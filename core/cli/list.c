@@ -14,7 +14,7 @@ static int list(const invocation *c, void *options)
          corpora = same(what, "corpora");
     if (!plugins && !devices && !keys && !corpora)
         return call_usage(c, "found %s, expected plugins, devices, keys or corpora", what);
-    if (name && !plugins) return call_usage(c, "%s: found %s after it, expected nothing", what, name);
+    if (name && !plugins) return call_usage(c, "%s takes no name: found %s", what, name);
     if (o->json && keys) return call_usage(c, "--json: keys are printed as Markdown only");
     if (plugins) return plugins_list(c, name, o->json);
     if (corpora) return corpora_list(c->p.data_dir, o->json);

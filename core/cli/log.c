@@ -72,9 +72,9 @@ int log_print(const invocation *c, int64_t lines, bool once)
     int rc = read_run_of(c, c->word[0], &a, &d, &e);
     if (!rc && !d.run.log_path)
         rc = fail(&e, "run %lld: found no log%s", (long long)d.run.id,
-                  d.run.recorded ? ": it was recorded elsewhere"
+                  d.run.recorded ? ": the run was recorded elsewhere"
                   : d.n_attempts ? ""
-                                 : ": it was never started");
+                                 : ": the run was never started");
     bool found = !rc;
     if (!rc)
         rc = read_run_file(&d, d.run.log_path, &e) || file_read_regular(d.run.log_path, MOST_BYTES, &text, &e) ? -1 : 0;

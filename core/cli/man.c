@@ -75,7 +75,7 @@ static int man(const invocation *c, void *options)
             ".TP\n.B ABLATE_DATABASE_WAIT\nseconds that a command other than run waits for a database that another "
             "process holds [30]\n"
             ".TP\n.B ABLATE_KEEP_FREE\nbytes of disk and memory that a sweep leaves to others [0]\n"
-            ".TP\n.B ABLATE_TASK_LEASE\nseconds after which a silent task of a job engine has lost its run [60]\n"
+            ".TP\n.B ABLATE_TASK_LEASE\nseconds of silence after which a task of a job engine loses its run [60]\n"
             ".TP\n.B NO_COLOR\nif set, no colours\n"
             ".SH EXIT STATUS\n0: success. 1: something failed. 2: invalid command line or INI. Some commands\n"
             "answer with 3 and 4, as their help says.\n"

@@ -22,7 +22,7 @@ static const struct {
     {"replay", "--device", "-s device=DEVICE sets it"},
     {"run", "--ranks", "-s ranks=N sets it"},
     {"run", "--nice", "`nice ablate run ...` lowers the priority of the host and its workers"},
-    {"import", "--value", "a column named value has the values of a long table"},
+    {"import", "--value", "name the column of values in a long table `value`"},
     {"import", "--ignore", "columns that no option names are left out"},
     {"import", "--headline", "--metric NAME: the first one named is judged"},
     {"watch", "--width", "`COLUMNS=N ablate watch` sets the width where there is no terminal"},
@@ -31,9 +31,9 @@ static const struct {
     {"data get", "--dir", "$ABLATE_DATA names the folder of corpora"},
     {"data list", "--dir", "$ABLATE_DATA names the folder of corpora"},
     {"report", "--serve",
-     "-o FILE.html --watch writes a page that follows the sweep; any file server shows it elsewhere"},
+     "-o FILE.html --watch writes a page that follows the sweep; any file server can show that page on other machines"},
     {"report", "--port",
-     "-o FILE.html --watch writes a page that follows the sweep; any file server shows it elsewhere"},
+     "-o FILE.html --watch writes a page that follows the sweep; any file server can show that page on other machines"},
 };
 
 const char *old_word(const char *command, const char *option)

@@ -20,8 +20,8 @@ static const option options[] = {
      "model --to itself]",
      OPTION_TEXT, AT(target)},
     {"--at", "PLACE",
-     "only at this place: enc, dec, a layer such as dec.0, or a sublayer such as dec.2.self [enc, if any]", OPTION_TEXT,
-     AT(at)},
+     "only at this place: enc, dec, a layer such as dec.0, or a sublayer such as dec.2.self [enc, else dec]",
+     OPTION_TEXT, AT(at)},
     {"--output -o", "FILE", "also a heat map: .svg, .pdf or .png", OPTION_TEXT, AT(out)},
     {"--threads", "N", "processor threads [all]", OPTION_COUNT, AT(threads), 1, MOST_THREADS},
     OPTION_PLUGIN_PATH,
@@ -30,11 +30,11 @@ static const option options[] = {
 const command patch_command = {
     .name = "patch",
     .part = FOR_MODELS,
-    .does = "show where a model's output is decided: activations of one sentence put into the run of another",
+    .does = "show where a model decides its output: put activations of one sentence into the run of another",
     .about =
-        "Prints, tab-separated, the target's mean loss after --to and after --from [nats per token], then for each\n"
-        "sublayer (row) and token (column) the change of the loss after --to if the sublayer's output there is\n"
-        "replaced by --from's.",
+        "Prints, separated by tabs, the target's mean loss [nats per token] given --to and given --from. Then prints,\n"
+        "for each sublayer (row) and token (column), the change of the loss given --to when the sublayer's output at\n"
+        "that token is replaced by its output for --from.",
     .arguments = "RUN",
     .missing = "expected a trained run: its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED",
     .choices = CHOICES_RUNS,

@@ -71,9 +71,9 @@ static void print_what_to_add(const invocation *c, const plan_subject *s)
     fprintf(
         stderr,
         "ablate plan: add the smallest difference that matters to you%s:\n\n    ablate plan %s --detect \"1 %s\"%s\n\n",
-        seeds ? "" : ", and the standard deviation over seeds, which no runs of this experiment give yet", c->word[0],
-        metric, seeds ? "" : " --sd 0.5");
-    if (!seeds) fputs("or --like EXPERIMENT instead of --sd, to take it from another experiment's runs\n", stderr);
+        seeds ? "" : ", and the standard deviation over seeds, since no row of this experiment has two runs",
+        c->word[0], metric, seeds ? "" : " --sd 0.5");
+    if (!seeds) fputs("or --like EXPERIMENT: the standard deviation of that experiment instead of --sd\n", stderr);
     arena_free(&a);
     reader_close(r);
 }

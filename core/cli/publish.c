@@ -20,7 +20,7 @@ const command publish_command = {
     .name = "publish",
     .part = FOR_RESULTS,
     .does = "write a folder with an experiment's INI, runs, table, page and plugins, for a paper's artifact",
-    .about = "This machine's folders are removed from it, its host's name is not. `ablate verify FOLDER` checks it on "
+    .about = "Paths of this machine are left out, its host name is kept. `ablate verify FOLDER` checks the folder on "
              "any machine.",
     .arguments = "EXPERIMENT [FOLDER]",
     .missing = "expected an experiment and a new folder",

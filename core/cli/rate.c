@@ -63,7 +63,7 @@ static int numbers_of(const rate_options *o, const read_detail *d, const lines *
     double sum = 0;
     int bad = lines_of(d, o->split, "hyp", &hyp, e) || lines_of(d, o->split, "ref", &ref, e);
     if (!bad && o->source && source->n != hyp.n)
-        bad = fail(e, "%s has %zu lines, run %lld %zu outputs", o->source, source->n, (long long)d->run.id, hyp.n);
+        bad = fail(e, "%s: %zu lines, run %lld: %zu outputs", o->source, source->n, (long long)d->run.id, hyp.n);
     if (!bad && ref.n != hyp.n)
         bad = fail(e, "run %lld has %zu outputs and %zu references", (long long)d->run.id, hyp.n, ref.n);
     for (size_t i = 0; i < hyp.n && !bad; i++) {
@@ -113,7 +113,8 @@ static int rate_run(const invocation *c, const rate_options *o, reader *r, db *d
         const read_result *x = &detail.run.results[i];
         result.step = x->step, result.how = x->how; /* copied from the run's other results */
         if (same(x->metric, c->word[1]) && !(x->signature && has_prefix(x->signature, mark)))
-            bad = fail(e, "%s: run %lld has this metric already, not from a command", x->metric, (long long)id);
+            bad = fail(e, "%s: run %lld has a metric of this name that no command computed; choose another name",
+                       x->metric, (long long)id);
     }
     if (!bad) bad = db_put_beside(d, id, &result, 1, NULL, 0, e);
     if (!bad) call_say(c, "%s s%lld: %s %.4g\n", detail.row, (long long)detail.run.seed, c->word[1], mean);
@@ -159,11 +160,11 @@ static int rate(const invocation *c, void *options)
 static const rate_options defaults = {.split = "test", .unit = ""};
 static const option table[] = {
     {"--command", "COMMAND",
-     "a shell command: reads a line per sentence, output<tab>reference, and prints a number for each", OPTION_TEXT,
-     AT(command), .required = true},
+     "a shell command that reads one line per sentence, output<tab>reference, and prints a number for each line",
+     OPTION_TEXT, AT(command), .required = true},
     {"--source", "FILE", "the source sentences: COMMAND then reads source<tab>output<tab>reference", OPTION_TEXT,
      AT(source)},
-    {"--split", "dev|test", "whose outputs [test]", OPTION_TEXT, AT(split), .choices = CHOICES_SPLITS},
+    {"--split", "dev|test", "rate the outputs of this split [test]", OPTION_TEXT, AT(split), .choices = CHOICES_SPLITS},
     {"--lower-is-better", NULL, "lower values are better", OPTION_FLAG, AT(lower)},
     {"--unit", "TEXT", "the numbers' unit, such as % [none]", OPTION_TEXT, AT(unit)},
     OPTION_DATABASE,

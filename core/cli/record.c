@@ -40,8 +40,8 @@ static const option options[] = {{"--statistics", "METRIC,...",
 const command record_command = {.name = "record",
                                 .part = FOR_RESULTS,
                                 .does = "record an experiment in experiments/recorded/, for git",
-                                .about = "FILE.json: another output file, compressed if it ends in .gz. This machine's "
-                                         "folders are removed from the record.",
+                                .about = "FILE.json: another output file, compressed if it ends in .gz. Paths of this "
+                                         "machine are left out of the record.",
                                 .arguments = "EXPERIMENT [FILE.json]",
                                 .missing = "expected an experiment; `ablate ls` lists them",
                                 .choices = CHOICES_EXPERIMENTS,

@@ -23,7 +23,7 @@ int replay_begin(const invocation *c, replay_options *o)
 {
     if (!o->until) o->until = o->step;
     if (o->until < o->step)
-        return call_usage(c, "--until %lld: expected --step or more, %lld", (long long)o->until, (long long)o->step);
+        return call_usage(c, "--until %lld: expected at least --step, %lld", (long long)o->until, (long long)o->step);
     if (o->gdb) become_gdb(c);
     return 0;
 }
@@ -34,7 +34,7 @@ static int replay_steps(const invocation *c, void *options)
     err e = {0};
     const char *ini = strstr(c->word[0], ".ini");
     if (ini && (!ini[4] || ini[4] == '/')) return replay_ini(c, o);
-    if (o->set.n || o->seed >= 0) return call_usage(c, "-s and --seed: found a run, expected an INI");
+    if (o->set.n || o->seed >= 0) return call_usage(c, "-s and --seed are only for an INI: found a run");
     int code = replay_begin(c, &o->what);
     if (code) return code;
     code = replay(&o->what, c->word[0], &c->p, c->verbosity < 0, &e);
@@ -50,16 +50,17 @@ static const option options[] = {
     {"--profile", NULL, "print the time per operation on standard error", OPTION_FLAG, AT(what.profile)},
     OPTION_PLUGIN_PATH,
     {"-s", "KEY=VALUE", "for an INI: override a setting of its [base]", OPTION_LIST, AT(set), .choices = CHOICES_KEYS},
-    {"--seed", "N", "for an INI: the run's seed [its first]", OPTION_COUNT, AT(seed), 0, 4294967295.0},
+    {"--seed", "N", "for an INI: the run's seed [the INI's first]", OPTION_COUNT, AT(seed), 0, 4294967295.0},
     OPTION_DATABASE,
     {0}};
 const command replay_command = {
     .name = "replay",
     .part = FOR_RESULTS,
-    .does = "train some steps of a run again, or of an INI's row, with plugins' ab_print, or under gdb",
-    .about = "Continues from the newest state before the step in the run's folder (keep_states), else from the start,\n"
-             "with the run's threads and instruction set. Writes no files. Exit code 1: a point of a curve\n"
-             "differs in a digit. A row of an INI is trained from its start, without a database.",
+    .does = "train some steps of a run or of an INI's row again, to see what plugins print (ab_print), or under gdb",
+    .about =
+        "Continues from the run's newest saved state before the step (keep_states), else trains from the start, with\n"
+        "the run's threads and instruction set. Writes no files. Exit code 1: a point of a curve differs from the\n"
+        "recorded point in a digit. A row of an INI is trained from its start, without a database.",
     .arguments = "RUN | SPEC.ini[/ROW]",
     .missing = "expected a run (its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED), or an INI and perhaps a row",
     .choices = CHOICES_RUNS,

@@ -137,10 +137,10 @@ static void print_removal(const removal *m, const rm_options *o)
     for (size_t i = 0; i < m->n_folders && i < SHOWN && !o->keep_files; i++) fprintf(stderr, "  %s/\n", m->folder[i]);
     if (m->n_folders > SHOWN && !o->keep_files) fprintf(stderr, "  and %zu more folders\n", m->n_folders - SHOWN);
     if (m->elsewhere && !o->keep_files)
-        fprintf(stderr, "  %zu folder%s not below this database's own folder of runs stay%s\n", m->elsewhere,
+        fprintf(stderr, "  %zu folder%s outside this database's folder of runs stay%s\n", m->elsewhere,
                 m->elsewhere == 1 ? "" : "s", m->elsewhere == 1 ? "s" : "");
     if (m->missing && !o->keep_files)
-        fprintf(stderr, "  no files were found of %zu run%s\n", m->missing, m->missing == 1 ? "" : "s");
+        fprintf(stderr, "  found no files of %zu run%s\n", m->missing, m->missing == 1 ? "" : "s");
 }
 
 static bool agreed(void)

@@ -85,28 +85,29 @@ static const option table[] = {
     OPTION_DATABASE,
     {"--device", "auto|cpu|cuda|cuda:N", "device to train on [auto]", OPTION_TEXT, AT(device)},
     {"--workers", "N|auto",
-     "runs at a time; auto: as many as fit cores (--threads, or 1, per run; more where few are left) and memory [one "
-     "per device]",
+     "runs at a time; auto: as many as cores (--threads or 1 per run; more when few runs are left) and memory allow "
+     "[one per device]",
      OPTION_TEXT, AT(at_a_time)},
     {"--no-mps", NULL, "runs that share a GPU take turns: start no MPS daemon (docs/gpu.md)", OPTION_FLAG, AT(no_mps)},
-    {"--threads", "N", "processor threads per run [all, shared by the runs at a time]", OPTION_COUNT, AT(threads), 1,
-     MOST_THREADS},
+    {"--threads", "N", "processor threads per run [all, divided among the runs at a time]", OPTION_COUNT, AT(threads),
+     1, MOST_THREADS},
     {"--step-limit", "SECONDS", "end a run when a step takes longer; 0: never [1800]", OPTION_COUNT, AT(step_limit), 0,
      1e9},
     {"--no-check", NULL, "do not check new plugins before training", OPTION_FLAG, AT(no_check)},
     {"--sandbox", NULL,
-     "open plugins of others only in processes that write below their run's folder and reach nothing else "
-     "(docs/reliability.md)",
+     "open plugins of others only in processes that can neither write outside their run's folder nor reach sockets or "
+     "other processes (docs/reliability.md)",
      OPTION_FLAG, AT(sandbox)},
     {"--ignore-room", NULL, "start even if disk or memory may not suffice", OPTION_FLAG, AT(ignore_room)},
     {"--notify", "COMMAND",
-     "start COMMAND at the end, and at the first run that fails or goes wrong, with a summary on its standard input",
+     "start COMMAND, with a summary on standard input, at the end and at the first run that fails, diverges or has "
+     "trouble in its dev curve",
      OPTION_TEXT, AT(notify)},
-    {"--fail-fast", NULL, "stop at the first run that fails; runs that train save first", OPTION_FLAG, AT(fail_fast)},
+    {"--fail-fast", NULL, "stop at the first run that fails; the others save first", OPTION_FLAG, AT(fail_fast)},
     {"--dry-run", NULL, "print the sweep's costs and its rows as an INI; train nothing", OPTION_FLAG, AT(dry_run)},
     {"--launcher", "local|slurm|COMMAND",
-     "run workers as processes on this machine, as tasks of a Slurm array job, or by a shell COMMAND, which gets the "
-     "command of each run on standard input, or in place of {} (docs/cluster.md) [local]",
+     "train runs in processes on this machine, in tasks of a Slurm array job, or by a shell COMMAND that gets each "
+     "run's command on standard input, or in place of {} (docs/cluster.md) [local]",
      OPTION_TEXT, AT(launcher)},
     {"--slurm-args", "TEXT", "options for sbatch, after those of [slurm] in the INI: \"-p cpu -t 4:00:00 -c 8\"",
      OPTION_TEXT, AT(slurm_args)},
@@ -115,8 +116,8 @@ static const option table[] = {
     {"--detach", NULL, "with slurm or COMMAND: return after submitting runs; `ablate sync` records their progress",
      OPTION_FLAG, AT(detach)},
     {"--rerun", "failed|changed|all",
-     "train again: failed runs, runs trained with another version of a plugin or other defaults, or all", OPTION_WORD,
-     AT(rerun)},
+     "train again: failed runs; runs trained with another version of a plugin or with other defaults; or all runs",
+     OPTION_WORD, AT(rerun)},
     {"--progress", "auto|tty|plain|json|none", "progress display on standard error [auto]", OPTION_WORD, AT(progress)},
     {"--profile", NULL, "print the time per operation in each run's log", OPTION_FLAG, AT(profile)},
     {0}};

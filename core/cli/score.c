@@ -53,7 +53,7 @@ static int score_sentences(const invocation *c, void *options)
     scoring s = {.o = options};
     const text_list *paths = &s.o->refs;
     size_t n = 0;
-    if (paths->n > MOST_FILES) return call_usage(c, "--ref: found more than %d, expected fewer", MOST_FILES);
+    if (paths->n > MOST_FILES) return call_usage(c, "--ref: expected at most %d files", MOST_FILES);
     int bad = score_parts(paths->at, paths->n, &n, add_part, &s, &e);
     codes_free(&s.text);
     if (!bad && !n) bad = fail(&e, "standard input: found no sentences to score");
@@ -198,7 +198,7 @@ static const option chrf_command_table[] = {
     {"--beta", "N", "weight of recall [2]", OPTION_COUNT, offsetof(chrf_command, o.beta), 1, 1000},
     {"--lc", NULL, "lowercase both sides", OPTION_FLAG, offsetof(chrf_command, o.lowercase)},
     {"--whitespace", NULL, "count whitespace as characters", OPTION_FLAG, offsetof(chrf_command, o.whitespace)},
-    {"--eps", NULL, "the mean of the orders' F scores, as chrF++.py and NLTK compute it", OPTION_FLAG,
+    {"--eps", NULL, "average the F scores of the n-gram orders, as chrF++.py and NLTK do", OPTION_FLAG,
      offsetof(chrf_command, o.eps)},
     AS_JSON(chrf_command),
     {0}};
@@ -243,7 +243,7 @@ static const option ter_command_table[] = {
     {"--normalized", NULL, "split punctuation from words, as Tercom does", OPTION_FLAG,
      offsetof(ter_command, o.normalized)},
     {"--no-punct", NULL, "remove punctuation", OPTION_FLAG, offsetof(ter_command, o.no_punct)},
-    {"--asian", NULL, "with the two above: also Chinese and Japanese characters", OPTION_FLAG,
+    {"--asian", NULL, "apply --normalized and --no-punct to Chinese and Japanese characters too", OPTION_FLAG,
      offsetof(ter_command, o.asian)},
     AS_JSON(ter_command),
     {0}};

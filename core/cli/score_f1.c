@@ -41,7 +41,7 @@ static void explain(const evalb_row *rows, size_t n)
         fprintf(stderr, "standard input:%zu: %s: %s\n", i + 1, rows[i].status == EVALB_SKIP ? "skipped" : "error",
                 rows[i].why);
     }
-    if (found > SHOWN) fprintf(stderr, "and %zu more sentences that do not count\n", found - SHOWN);
+    if (found > SHOWN) fprintf(stderr, "and %zu more sentences, skipped or with errors\n", found - SHOWN);
 }
 
 static int print_f1(const f1_options *w, const evalb_params *p, const evalb_row *rows, size_t n,
@@ -128,7 +128,7 @@ static const option f1_table[] = {
     {"--gold", "FILE", "file of gold trees, line by line parallel to standard input", OPTION_TEXT,
      offsetof(f1_options, gold), .required = true},
     {"--param", "FILE.prm", "EVALB parameter file [COLLINS.prm]", OPTION_TEXT, offsetof(f1_options, param)},
-    {"--confusion", "N", "show labels most often confused, N pairs [20]", OPTION_COUNT_BARE,
+    {"--confusion", "N", "show the N pairs of labels that are confused most often [20]", OPTION_COUNT_BARE,
      offsetof(f1_options, pairs), 0, 1e9},
     {"--by-length", NULL, "also show scores by sentence length", OPTION_FLAG, offsetof(f1_options, by_length)},
     {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(f1_options, json)},

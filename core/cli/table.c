@@ -47,8 +47,8 @@ static int table(const invocation *c, void *options)
     if (o->columns) return describe(c, f);
     if (c->n_words > 1 &&
         (o->vs >= 0 || o->stats >= 0 || o->page || o->sustained > 0 || o->metrics.n > 1 || f > TABLE_CSV))
-        return call_usage(c, "several experiments: expected no option but one --metric, --output and --format text, "
-                             "md, latex or csv");
+        return call_usage(c,
+                          "several experiments allow only one --metric, --output, and --format text, md, latex or csv");
     if (c->n_words > MOST_TASKS)
         return call_usage(c, "found %zu experiments, expected at most %d", c->n_words, MOST_TASKS);
     for (size_t i = 0; i < c->n_words; i++)
@@ -60,7 +60,7 @@ static int table(const invocation *c, void *options)
         across_options how = {o->metrics.n ? o->metrics.at[0] : NULL, o->to, (int)f};
         return across_print(&c->p.db, c->word, c->n_words, &how, &e) ? call_failed(c, &e) : 0;
     }
-    if (o->to) return call_usage(c, "--output: expected several experiments; `ablate plot` draws one");
+    if (o->to) return call_usage(c, "--output draws several experiments; for one, use `ablate plot`");
     if (o->page && file_read(o->page, &ini, &e)) return call_failed(c, &e);
     if (o->page) t.ini = str_text(&ini);
     bool no_file = !file_exists(c->p.db.path); /* a published table needs no database */
@@ -87,10 +87,10 @@ static const option options[] = {
      AT(format)},
     {"--vs", "paper|recorded", "compare with the paper's figures or with recorded runs", OPTION_WORD, AT(vs)},
     {"--stats", "full", "print all statistics (docs/statistics.md)", OPTION_WORD, AT(stats), .choices = CHOICES_OWN},
-    {"--columns", NULL, "describe the columns that tables have, instead of printing one", OPTION_FLAG, AT(columns)},
+    {"--columns", NULL, "describe the columns of tables instead of printing a table", OPTION_FLAG, AT(columns)},
     {"--sustained", "TFLOPS",
-     "rate of your device, for the training cost by the paper's formula [the paper's, for its four GPUs]", OPTION_REAL,
-     AT(sustained), 0, 0},
+     "sustained rate of your device, for the training cost by the paper's formula [the paper's rates of its four GPUs]",
+     OPTION_REAL, AT(sustained), 0, 0},
     {"--caption", "TEXT", "with latex: the caption [name, seeds and statistics]", OPTION_TEXT, AT(caption)},
     {"--label", "KEY", "with latex: the label for \\ref [tab:NAME]", OPTION_TEXT, AT(label)},
     {"--page", "FILE.ini", "as Markdown, with the head comment of this INI around the table", OPTION_TEXT, AT(page)},
@@ -106,8 +106,8 @@ const command table_command = {
     .part = FOR_RESULTS,
     .does = "print an experiment's table, or the paper's table1 to table4",
     .about = "Without NAME: the experiment that was run last. If no experiment is named table1 to table4, these names "
-             "print only the paper's table, without a database. With several experiments, which are the tasks, prints "
-             "interquartile mean and probability of improvement of the rows with equal names in all of them.",
+             "print only the paper's table, without a database. With several experiments (the tasks), prints "
+             "interquartile mean and probability of improvement of each row whose name is in all tasks.",
     .arguments = "[NAME]...",
     .choices = CHOICES_EXPERIMENTS,
     .options = options,

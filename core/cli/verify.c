@@ -18,19 +18,19 @@ static const verify_options defaults = {.runs = 1, .seed = -1};
 static const option options[] = {
     {"--runs", "N", "runs to train again; 0: none [1]", OPTION_COUNT, AT(runs), 0, 1e6},
     {"--only", "ROW", "train again only runs of this row, or this run: ROW@SEED", OPTION_LIST, AT(only)},
-    {"--at-most", "SECONDS", "only runs that took no longer", OPTION_REAL, AT(at_most), 0, 0},
-    {"--seed", "N", "seed of the random choice [the time]", OPTION_COUNT, AT(seed), 0, 1e9},
-    {"--build-plugins", NULL, "build and load the folder's own plugins, which are others' programs", OPTION_FLAG,
+    {"--at-most", "SECONDS", "train again only runs that took at most this long", OPTION_REAL, AT(at_most), 0, 0},
+    {"--seed", "N", "seed of the random choice of runs [the time]", OPTION_COUNT, AT(seed), 0, 1e9},
+    {"--build-plugins", NULL, "build and load the plugins in the folder, programs that others wrote", OPTION_FLAG,
      AT(build_plugins)},
     {0}};
 const command verify_command = {
     .name = "verify",
     .part = FOR_RESULTS,
     .does = "check a recorded or published experiment: its files, its table, and some runs trained again",
-    .about =
-        "WHAT: a folder of `ablate publish`, or a file of `ablate record`. Runs are trained with their own threads and "
-        "instruction set, if this processor has it, and compared in every digit. Exit code 0: all holds; 1: an error, "
-        "or files or the table do not hold, and then nothing is trained; 3: a run differs in a digit.",
+    .about = "WHAT: a folder of `ablate publish`, or a file of `ablate record`. Runs are trained with the recorded "
+             "number of threads and instruction set, if this processor has it, and compared in every digit. Exit code "
+             "0: everything agrees; 1: an error, or a file or the table differs, and then nothing is trained; 3: a run "
+             "differs in a digit.",
     .arguments = "WHAT",
     .missing = "expected a folder of `ablate publish` or a file of `ablate record`",
     .options = options,

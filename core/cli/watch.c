@@ -95,7 +95,7 @@ static int watch(const invocation *c, void *options)
     size_t wrong = 0;
     if (o->log && !c->n_words) return call_usage(c, "--log: expected a run; `ablate ls EXPERIMENT` lists them");
     if (o->log) return log_print(c, o->lines, o->once);
-    if (o->lines) return call_usage(c, "--lines: expected --log with it");
+    if (o->lines) return call_usage(c, "--lines is only valid with --log");
     if (o->once || !isatty(1)) {
         watch_view v = {0};
         str frame = {0};
@@ -128,8 +128,8 @@ const command watch_command = {
     .does = "show a live view of a sweep: states, steps, speed, remaining time, dev PPL, mean ± sd, failures",
     .about =
         "States of a row's seeds: · queued, ▶ running, ✓ done, ✗ failed, ! killed, - skipped. j and k move, q ends.\n"
-        "Below are runs that failed or go wrong: their dev perplexity is not finite, exceeds 1.5 times its best, or\n"
-        "does not fall. With --once the exit code is 3 if there are any.",
+        "Below are runs that failed, and runs whose dev perplexity is not finite, exceeds 1.5 times its best, or does\n"
+        "not fall. With --once the exit code is 3 if there are such runs.",
     .arguments = "[EXPERIMENT | RUN --log]",
     .choices = CHOICES_RUNS,
     .options = options,

@@ -20,7 +20,7 @@ static const option options[] = {
     {"--profile", NULL, "time per operation", OPTION_FLAG, AT(profile)},
     {"--sandbox", NULL, "write below the folder and the cache only, no network", OPTION_FLAG, AT(sandbox)},
     {"--stay", NULL, "on a GPU: take more runs from standard input", OPTION_FLAG, AT(stay)},
-    {"--lend", NULL, "take more threads from standard input", OPTION_FLAG, AT(lend)},
+    {"--lend", NULL, "take more threads when standard input grants some", OPTION_FLAG, AT(lend)},
     {"--fresh", NULL, "ignore files of other runs in the folder", OPTION_FLAG, AT(fresh)},
     {0}};
 
@@ -42,7 +42,7 @@ const command worker_command = {.name = "worker",
                                 .part = FOR_TRAINING,
                                 .does = "train the run of a folder, for a job engine (docs/cluster.md)",
                                 .about = "Needs only FOLDER, which `ablate run --launcher COMMAND` has prepared. The "
-                                         "options are for the program's own processes.",
+                                         "options are for processes that ablate starts.",
                                 .example = "ablate worker runs/quick/0123456789ab-s1-g0",
                                 .arguments = "[FOLDER]",
                                 .options = options,

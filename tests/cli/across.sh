@@ -27,10 +27,10 @@ equal "$(awk -F, '$1 == "base" { n++; if (n == 1) first = $3; last = $3 } END { 
 exits 2 ablate table first second first
 has err "found first twice, expected different experiments"
 exits 2 ablate table first -o profile.csv
-has err "--output: expected several experiments"
+has err "--output draws several experiments"
 for option in "--vs recorded" "--stats full" --json "--metric PPL --metric loss"; do
     exits 2 ablate table first second $option
-    has err "several experiments: expected no option but"
+    has err "several experiments allow only one --metric"
 done
 exits 1 ablate table first secnd --metric PPL
 has err 'did you mean "second"?'

@@ -28,7 +28,7 @@ printf 's0001\ts0001\ts0002\ns0001\tqq\tzz\n' >unknown.tsv
 { tiny unknown 5; echo 'contrast = unknown.tsv'; } >unknown.ini
 exits 0 ablate run unknown.ini --threads 1 --progress none
 equal "$(sql "SELECT value FROM tag WHERE tag = 'contrast'" | tr -d '"')" \
-    "unknown.tsv: in 1 of 2 pairs both targets have equal tokens; these count as wrong" "unknown words"
+    "unknown.tsv: in 1 of 2 pairs both targets have equal tokens; such pairs count as wrong" "unknown words"
 
 refused() { # NAME TEXT MESSAGE: a file of this text is refused with this message
     printf "$2" >bad.tsv

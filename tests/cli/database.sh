@@ -130,7 +130,7 @@ wait_for 30 test -e home/runs/shared || wrong "the first host did not begin"
 wait_for 30 sh -c "ls home/runs/shared/*/log.txt" || wrong "no run began"
 tiny shared 12 >changed.ini
 exits 1 ablate run changed.ini "${fast[@]}"
-has err "another process is training it"
+has err "another process is training this experiment"
 exits 1 ablate run shared.ini --threads 1 --progress plain --only base
 has err "running in another process"
 kill -TERM $host

@@ -127,7 +127,7 @@ has err 'seeds: found "x"'
 exits 2 ablate run good.ini --only Z
 has err 'found "Z", which no row matches'
 exits 2 ablate run good.ini --only base,Z
-has err '(several rows: --only once for each)'
+has err '(for several rows, repeat --only)'
 exits 1 ablate table nowhere --db none.db
 has err 'found no experiment "nowhere" among the recorded ones, and no database at none.db; `ablate run` creates one'
 [ ! -e none.db ] || wrong "a reading command made a database"
@@ -176,7 +176,7 @@ has err "latin.ini:$(($(wc -l <latin.ini) - 1)): found byte 0xe9, column 13, exp
 { tiny latin 10 && printf '# caf\xc3\xa9, \xe2\x82\xac, \xf0\x9f\x98\x80\n'; } >utf8.ini
 exits 0 ablate run utf8.ini --dry-run
 exits 2 ablate run utf8.ini --dry-run -s sequence.kind=$'caf\xe9'
-has err "found a control character or no UTF-8"
+has err "found a control character or text that is not UTF-8"
 
 echo "what a sweep will take"
 exits 0 ablate run good.ini --dry-run --db none.db

@@ -101,16 +101,16 @@ echo "data that are not here"
 { tiny absent 20 | grep -v '^sequence'; printf 'translation.data = wmt14-en-de\n'; } |
     sed 's/^task .*/task = translation/' >absent.ini
 ABLATE_DATA=/nowhere exits 0 ablate run absent.ini --dry-run
-has err "wmt14-en-de is not here; counted with its published size: 4500000 lines to train, 3000 of dev, 3003 of test, with 25.7 and 24.4 words"
+has err "wmt14-en-de is not here; its published size is used: 4500000 lines of train, 3000 of dev, 3003 of test, with 25.7 source and 24.4 target words per line"
 small=(-s layers=1 -s d_model=64 -s d_ff=64) # the estimate times one batch, so a smaller model keeps this test short
 [ -z "${ABLATE_TEST_LONG-}" ] || small=()
 for paper in table3-wmt14 ${ABLATE_TEST_LONG:+table2-wmt14}; do
     ABLATE_DATA=/nowhere exits 0 ablate run "$source/experiments/paper/$paper.ini" --only base --dry-run "${small[@]}"
-    has err "counted with its published size"
+    has err "its published size is used"
     equal "$(sed -n 's/^base .* \([0-9.]*\) \(days\|years\)$/number/p' err)" number "$paper: the time of a run"
 done
 ABLATE_DATA=/nowhere exits 0 ablate run "$source/experiments/paper/table4-wsj.ini" --only base --dry-run
-has err "base is not timed: planning takes at most"
+has err "base is not timed: planning uses at most"
 equal "$(awk '$1 == "base" && $2 ~ /^[0-9]/ { print $NF }' err)" "?" "table4-wsj: the time of a run that is too large to time"
 
 finish

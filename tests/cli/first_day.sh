@@ -22,7 +22,7 @@ sed 's/^\[criterion\]/&\nseeds = 5/; s/= judged/= few/' judged.ini >few.ini
 exits 0 ablate run few.ini --threads 1 --progress none
 has err "few.ini: [criterion]: a verdict needs 5 seeds per row, and this experiment has 3: no row gets one"
 exits 0 ablate report few -o few.html
-has few.html "No verdict, which needs 5 seeds per row and no failed run: A/heads=1, A/heads=4. "
+has few.html "No verdict (needs 5 seeds per row and no failed run): A/heads=1, A/heads=4. "
 hasnt few.html "Undecided"
 exits 0 ablate table few
 equal "$(head -2 out | grep -c verdict)" 0 "a column of verdicts that none has"

@@ -26,7 +26,7 @@ has out "parameters, optimizer and place in the data"
 exits 0 ablate replay fork/cold --step 100
 has out "curves: 4 of 4 points are as recorded"
 exits 1 ablate replay fork/cold --step 80
-has err "step 80: the run continues another run, from step 80 on"
+has err "step 80: the run starts after step 80 of another run"
 exits 0 ablate replay fork.ini/free --step 81 -s threads=1
 has out "loss "
 

@@ -11,17 +11,17 @@ exits 0 ablate import stream.csv --as stream --metric acc --higher-is-better acc
 echo "answers"
 exits 0 ablate gate stream good
 has out "better: acc +2.0 (95 % interval +1.8 to +2.2), p "
-has out "within its level 0.022 as row 1 of the stream"
+has out "within 0.022, the level of row 1 in the stream"
 exits 3 ablate gate stream bad
 has out "not: acc -2.0"
 exits 4 ablate gate stream same
 has out "undecided: acc +0.0"
 exits 4 ablate gate stream few
-has out "2 and 5 seeds, an answer needs 3 ([criterion] seeds)"
+has out "the row has 2 seeds, base 5, expected 3 each ([criterion] seeds)"
 exits 4 ablate gate stream slight # p is 0.017, and two earlier rows were rejected
-has out "above its level 0.0071 as row 4 of the stream"
+has out "above 0.0071, the level of row 4 in the stream"
 exits 0 ablate gate stream slight --level 0.3
-has out "within its level 0.043 as row 4"
+has out "within 0.043, the level of row 4 in the stream"
 exits 0 ablate gate stream good --json
 has out '{"answer":"better","experiment":"stream","row":"good","metric":"acc","unit":"difference","n":5,"n_base":5,'
 exits 0 ablate table stream --stats full --json

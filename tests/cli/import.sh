@@ -105,7 +105,7 @@ echo "W&B's table of runs, whose crashed runs count"
 } >runs.csv
 acc=(--metric val_acc --higher-is-better val_acc)
 exits 0 ablate import runs.csv --as runs --row model "${acc[@]}" --setting lr
-has err "1 run is without val_acc or did not end as planned; no verdict (--failed-as scores them): wide."
+has err "1 run is without val_acc or did not end as planned; no verdict without --failed-as: wide."
 equal "$(sql "SELECT group_concat(status) FROM runs WHERE experiment='runs' AND \"row\"='wide'" | tr -d '"')" \
     "done,done,done,failed" "status of a row with a crashed run"
 exits 0 ablate table runs
@@ -118,7 +118,7 @@ echo "whatever people write for missing is missing"
 for word in '' - -- – — n/a N/A NA null None '?' . '#DIV/0!' '#N/A' '#NUM!' '#REF!' '#VALUE!' NaN nan inf; do
     printf 'row,seed,acc\na,1,0.5\na,2,0.6\na,3,0.7\nb,1,0.8\nb,2,%s\nb,3,0.9\n' "$word" >missing.csv
     exits 0 ablate import missing.csv --as missing --metric acc --higher-is-better acc
-    has err "1 run is without acc or did not end as planned; no verdict (--failed-as scores them): b."
+    has err "1 run is without acc or did not end as planned; no verdict without --failed-as: b."
 done
 exits 0 ablate table missing
 hasnt out "better"
@@ -145,7 +145,7 @@ has err "bad.csv:2: row: found nothing, expected the name of a row"
 echo "no row is the best of several settings"
 printf 'row,lr,seed,acc\na,0.1,1,0.5\na,0.2,2,0.9\nb,0.1,1,0.4\n' >tried.csv
 exits 1 ablate import tried.csv --as tried --metric acc --setting lr
-has err 'tried.csv:3: lr: found "0.2", expected "0.1" as in tried.csv:2: a row has one setting; `--row lr` makes a row of each'
+has err 'tried.csv:3: lr: found "0.2", expected "0.1" as in tried.csv:2: a row has one value of a setting; `--row lr` makes a row of each value'
 exits 0 ablate import tried.csv --as tried --metric acc --row row --row lr
 has err "3 rows, base is row=a lr=0.1"
 printf 'lr,seed,acc\n1e-4,1,0.5\n0.0001,2,0.6\n.0001,3,0.7\n0.001,1,0.4\n1E-3,2,0.3\n' >rates.csv
@@ -158,12 +158,12 @@ printf 'model,seed,acc\na,1,0.5\n' >bare.csv
 exits 1 ablate import bare.csv --as bare --metric acc
 has err '--row: found no column "row"; there are: model, seed, acc'
 exits 1 ablate import bare.csv --as bare --row model
-has err "expected --metric COLUMN"
+has err "with --metric COLUMN"
 exits 1 ablate import results.csv --as mine --metric val_acc --seed sed
 has err 'did you mean "seed"'
 printf 'row,metric,value\na,acc,1\na,f1,2\n' >two.csv
 exits 1 ablate import two.csv --as two
-has err "found 2 metrics, expected --metric NAME for those to import, first the judged one: acc, f1"
+has err "found 2 metrics; give --metric NAME for each to import, first for the one to judge: acc, f1"
 cat results.csv results.csv | awk 'NR == 1 || $0 !~ /^row/' >twice.csv
 exits 1 ablate import twice.csv --as twice --metric val_acc
 has err "twice"
@@ -176,7 +176,7 @@ echo "what a referee asks"
     for s in 1 2 3; do printf "a,$s,1,0.5,0.8\na,$s,2,0.70$s,0.8\nb,$s,1,0.8,0.8\nb,$s,2,0.60$s,0.8\n"; done
 } >turns.csv
 exits 0 ablate import turns.csv --as turns --metric acc --metric top5 --higher-is-better acc
-has err "With the best one instead, base has 0.702, not 0.702; the sign of Δ changes for: b."
+has err "With each run's best evaluation, base has 0.702, not 0.702; the sign of Δ changes for: b."
 exits 0 ablate import turns.csv --as turns --result best --metric acc --higher-is-better acc
-has err "acc is each run's best evaluation, selected by the reported score."
+has err "acc is each run's best evaluation, chosen by the score that is reported."
 finish

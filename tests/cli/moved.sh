@@ -103,7 +103,7 @@ started file 5 "$file" >file.ini
 exits 0 ablate run file.ini "${fast[@]}" --db d/x.db
 started none 5 "${file/first/none}" >none.ini
 exits 2 ablate run none.ini "${fast[@]}" --db d/x.db
-has err "row base: start_from = ${file/first/none}: found no such file, nor such a run"
+has err "row base: start_from = ${file/first/none}: found no such file and no such run"
 has err "$work/d/x.db.runs/${file/first/none}"
 
 echo "rm tells what it does not find, and asks nobody where nobody answers"
@@ -111,5 +111,5 @@ rm -rf b/x.db.runs
 exits 2 ablate rm --experiment trip --db b/x.db </dev/null
 has err "there is no terminal to ask on: expected --yes, or --dry-run"
 exits 0 ablate rm --experiment trip --yes --db b/x.db
-has err "no files were found of 1 run"
+has err "found no files of 1 run"
 finish

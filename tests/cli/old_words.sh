@@ -36,7 +36,7 @@ done <<'END'
 data get multi30k --dir .:ABLATE_DATA
 replay quick.ini --step 2 --threads 1:-s threads
 replay quick.ini --step 2 --device cpu:-s device
-import a.csv --as a --value v:a column named value
+import a.csv --as a --value v:name the column of values
 import a.csv --as a --ignore v:left out
 import a.csv --as a --headline v:--metric
 run quick.ini --ranks 2:-s ranks

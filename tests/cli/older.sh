@@ -55,7 +55,7 @@ equal "$(ls home/runs/ti | wc -l)" 2 "folders that are left"
 echo "a copy of a database, in whatever way it is named, removes no file of the original"
 mkdir copied && cp results.db copied/copy.db && cp results.db copy.db && cp results.db home/results.db
 exits 0 ablate rm --experiment ti --yes --db copied/copy.db
-has err "2 folders not below this database's own folder of runs stay"
+has err "2 folders outside this database's folder of runs stay"
 exits 0 ablate rm --experiment ti --yes --db copy.db
 equal "$(ls home/runs/ti/*/model.safetensors | wc -l)" 2 "models of the original"
 ABLATE_DB=$work/copy.db exits 1 ablate rm --experiment ti --yes
@@ -108,7 +108,7 @@ if command -v sqlite3 >/dev/null; then
     sqlite3 other.db "UPDATE variant SET config_hash='0123'||substr(config_hash,5),
         config_json=json_set(config_json,'\$.label_smoothing',0.25) WHERE name LIKE '%heads=1'"
     exits 1 ablate run defaults.ini "${fast[@]}" --db other.db
-    has err "defaults: this version has other defaults than the one that trained its results:"
+    has err "defaults: this version of ablate has other defaults than the version that trained the results:"
     has err "  A/heads=1: label_smoothing = 0.1, was 0.25"
     equal "$(sqlite3 other.db "SELECT count(*) FROM run")" 2 "runs"
     exits 0 ablate run defaults.ini "${fast[@]}" --db other.db --rerun changed
@@ -129,7 +129,7 @@ if command -v sqlite3 >/dev/null; then
         sqlite3 $name.db "UPDATE variant SET config_hash='0123'||substr(config_hash,5),
             config_json=json_set(config_json,'\$.checkpoint','last')"
         exits 1 ablate run $name.ini "${fast[@]}" --db $name.db
-        has err "$name: this version has other defaults than the one that trained its results:"
+        has err "$name: this version of ablate has other defaults than the version that trained the results:"
         has err "  base: checkpoint = best, was last"
         hasnt err "start "
         equal "$(sqlite3 $name.db "SELECT count(*) FROM run")" "$count" "runs of $name"

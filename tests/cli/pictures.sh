@@ -19,7 +19,7 @@ has five.svg 'aria-label="attention to the source, layer 1 of 1"'
 exits 1 ablate attention --run look/base --text "$text" --figure 3 --word nowhere -o three.svg
 has err '--word nowhere: not among the tokens: '
 exits 1 ablate attention --run look/base --text "$text" --figure 3 --word "$word" --layer 2 -o three.svg
-has err '--layer 2: encoder self-attention has weights in 1 layers'
+has err '--layer 2: encoder self-attention weights end at layer 1'
 exits 2 ablate attention --run look/base --text "$text" --figure 3 -o three.svg
 has err '--figure 3: expected --word, the token that the figure is about'
 exits 2 ablate attention --run look/base --text "$text" --figure 5 -o three.gif
@@ -88,11 +88,11 @@ fi
 exits 0 env PATH=/nonexistent "$program" plot look --over heads -o heads.png # needs no other program
 equal "$(head -c 4 heads.png | tail -c 3)" PNG "magic of a PNG"
 exits 1 ablate plot look --over heds -o x.svg
-has err '--over heds: no row of look changes it; there are: heads, step, params, flops, time'
+has err '--over heds: no row of look changes this key; expected one of: heads, step, params, flops, time'
 exits 1 ablate plot look --over heads -o x.gif
 has err 'expected a name ending in .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv'
 exits 1 ablate plot look --metric dev_BLUE -o x.svg
-has err 'no run of look has such a curve; there are: '
+has err 'no run of look has such a curve; expected one of: '
 exits 2 ablate plot look --size 5x5 -o x.svg
 exits 1 ablate plot nothing -o x.svg
 

@@ -49,7 +49,7 @@ def refused(call, words):
         raise AssertionError(f"not refused: {words}")
 refused(lambda: ab.table("cosin"), 'found no experiment "cosin"; did you mean "cosine"?')
 refused(lambda: ab.query("SELEC"), "syntax error")
-refused(lambda: ab.plot("cosine", over="hades"), "no row of cosine changes it; there are: attention")
+refused(lambda: ab.plot("cosine", over="hades"), "no row of cosine changes this key; expected one of: attention")
 refused(lambda: ab.curves("cosine", metric="dev_PLP"), "found no metric 'dev_PLP', expected one of")
 refused(lambda: ab.plto, "ablate has no 'plto'; did you mean 'plot'?")
 refused(lambda: runs["sed"], "found no column 'sed'")

@@ -43,11 +43,11 @@ has err 'line 1: found "'
 exits 1 ablate rate rated bad --command "exit 7"
 has err "exit 7: ended with status 7"
 exits 1 ablate rate rated acc --command "awk '{ print 1 }'"
-has err "has this metric already, not from a command"
+has err "has a metric of this name that no command computed"
 exits 1 ablate rate rated bad --command "awk '{ print 1 }'" --split dev
 has err "has no outputs for dev"
 exits 1 ablate rate rated bad --command "awk '{ print 1 }'" --source right.awk
-has err "right.awk has 2 lines, run"
+has err "right.awk: 2 lines, run"
 exits 2 ablate rate rated
 exits 2 ablate rate rated "" --command "awk '{ print 1 }'"
 has err 'found the metric "", expected a name without blanks'
@@ -58,5 +58,5 @@ equal "$(sql "SELECT count(*) FROM results WHERE metric='bad'")" 0 "results of w
 echo "published with the rest; verify does not compare what another program computed"
 exits 0 ablate publish rated folder
 exits 0 ablate verify folder --runs 1
-has out "right: not compared: another program computed it (command: awk -f right.awk)"
+has out "right: not compared, since another program computed this metric (command: awk -f right.awk)"
 finish

@@ -94,7 +94,7 @@ cp out second.txt
 exits 0 ablate table lm --metric bits_per_char --format csv
 equal "$(<second.txt)" "$(<out)" "the table of a metric with its statistics"
 exits 0 ablate table lm --db some.db --metric PPL
-has out "No Δ, interval, p or verdict in PPL (dev): they need its statistics per sentence, which the record left out"
+has out "No Δ, interval, p or verdict in PPL (dev): they need the metric's statistics per sentence, which the record left out"
 exits 0 ablate table lm --db some.db --metric loss
 has out "No interval, p or verdict in loss (dev): they need"
 has out "Δ"
@@ -103,7 +103,7 @@ hasnt out "left out"
 exits 4 ablate gate lm A/heads=1 --metric loss --db some.db
 has out "the record left out the statistics per sentence that an answer needs"
 exits 0 ablate plan lm --detect "0.1 loss" --db some.db
-has out "choices of searches): unknown, taken as 0, so the power is too high: the record left out"
+has out "choices of searches): unknown, taken as 0, so the power shown is too high: the record left out"
 exits 0 ablate plan lm --detect "0.1 bits_per_char" --db some.db
 hasnt out "left out"
 exits 0 ablate show lm/base@1 --db some.db

@@ -70,10 +70,10 @@ has err 'found no row "A/heads=3"; did you mean "A/heads='
 exits 2 ablate replay none.ini/base --step 1
 has err 'none.ini: found no such INI file'
 exits 2 ablate replay ini/base --step 1 -s threads=2
-has err "-s and --seed: found a run, expected an INI"
+has err "-s and --seed are only for an INI: found a run"
 exits 1 ablate replay ini/base --step 121
 has err "step 121: the run has only 120 steps"
 exits 2 ablate replay ini/base --step 5 --until 4
-has err "--until 4: expected --step or more, 5"
+has err "--until 4: expected at least --step, 5"
 exits 1 ablate replay ini/bas --step 5
 finish

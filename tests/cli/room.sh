@@ -8,7 +8,7 @@ echo "a dry run names the row and does not time it; a run refuses it by name"
 exits 0 ablate run large.ini --dry-run
 has err "no room for huge: it needs 72"
 hasnt err "no room for base"
-has err "huge is not timed: planning takes at most 1.9 GB"
+has err "huge is not timed: planning uses at most 1.9 GB of memory"
 exits 1 ablate run large.ini "${fast[@]}"
 has err "huge: found "
 has err "GB of memory free, expected 72"

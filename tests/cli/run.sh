@@ -34,7 +34,7 @@ has err "        log: $work/home/runs/mix/"
 has err "diverged wild s1"
 has err "done    A/heads=4 s2"
 has err "12 runs: 8 done, 2 failed, 2 skipped"
-has err "2 failed: \`ablate watch RUN --log\` shows why, --rerun failed tries again"
+has err "2 failed (see \`ablate watch RUN --log\`): repeat with \`--rerun failed\` to train them again"
 has err "results: $work/results.db"
 hasnt err $'\r'
 hasnt err $'\033'
@@ -207,7 +207,7 @@ if [ -e "$emulated" ]; then
     ABLATE_CUDA_MODULE=$emulated ABLATE_EMULATED_MEMORY=1200000000 exits 0 ablate run packed.ini --workers auto \
         --device cuda --dry-run
     has err "1 run at a time: 1 GPU, 1.2 GB of GPU memory free, up to 1.0 per run; "
-    has err "of memory each and of its GPU 1.0 GB"
+    has err "of memory each and 1.0 GB of GPU memory each"
 fi
 if [ -e "$emulated" ]; then
     echo '3:4 5:6' >lengths.txt

@@ -12,12 +12,12 @@ echo "without extend the edge is named"
 made plain "tune(0.0001 .. 0.001, 3)" >plain.ini
 exits 0 ablate run plain.ini --threads 1 --progress plain
 has err "search: base gets lr = 0.001, dev PPL"
-has err "best of 3 candidates, at the edge of what was tried"
-has out "Best at an edge of the range; a better value may lie beyond it: base (lr = 0.001, the highest of 3); thin"
+has err "best of 3 candidates, at an end of the values tried"
+has out "Best value at an end of the range; a better one may lie beyond: base (lr = 0.001, the highest of 3); thin"
 exits 0 ablate table plain --format json
 has out '"at_edge":"lr = 0.001, the highest of 3"'
 exits 0 ablate report plain -o plain.html
-has plain.html "Best at an edge of the range"
+has plain.html "Best value at an end of the range"
 for more in --forest "--over trials" "--over step"; do
     exits 0 ablate plot plain $more -o plain.svg
     has plain.svg "thin (at an edge)"
@@ -32,15 +32,15 @@ trials_of() {
 }
 equal "$(trials_of more | grep -cE '^4 0.01 1 pruned, 5 0.1 1 .*chosen, . [0-9]+ 1 pruned$')" 1 \
     "further candidates of full length, until one is worse"
-hasnt out "Best at an edge"
+hasnt out "Best value at an end"
 made far "tune(0.0000001 .. 0.000001, 3, extend)" >far.ini
 exits 0 ablate run far.ini --threads 1 --progress plain
 equal "$(trials_of far | grep -o chosen | wc -l) $(trials_of far | tr ',' '\n' | wc -l)" "1 4" "four further candidates at most"
-has err "best of 7 candidates, at the edge of what was tried"
-has out "Best at an edge of the range"
+has err "best of 7 candidates, at an end of the values tried"
+has out "Best value at an end of the range"
 made inside "tune(0.01 .. 100, 5, extend)" >inside.ini
 exits 0 ablate run inside.ini "${quiet[@]}"
-hasnt out "Best at an edge"
+hasnt out "Best value at an end"
 equal "$(sql "SELECT max(n) FROM trial t JOIN experiment x ON x.id=t.experiment_id WHERE x.name='inside'")" 5 "candidates inside"
 
 echo "the same command trains nothing more, and a row that --only leaves out keeps what was found beyond the range"

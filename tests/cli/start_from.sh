@@ -41,7 +41,7 @@ exits 0 ablate verify record.json --runs 2
 equal "$(grep -c 'the same, in all 30 sentences' out)" 4 "metrics of dev with the same digits in both rows"
 { tiny unnamed 1; echo 'start_from = first/bas@1'; } >unnamed.ini
 exits 2 ablate run unnamed.ini "${fast[@]}"
-has err "row base: start_from = first/bas@1: found no such file, nor such a run: "
+has err "row base: start_from = first/bas@1: found no such file and no such run: "
 
 echo "a resumed run goes on from its own checkpoint, and has the bits of one that was not stopped"
 for name in whole parts; do { tiny $name 3000; echo 'start_from = first.safetensors'; } >$name.ini; done
@@ -61,7 +61,7 @@ equal "$(ppl parts)" "$(ppl whole)" "perplexity of the run that was stopped"
 echo "what is wrong is said"
 { tiny nofile 1; echo 'start_from = nowhere.safetensors'; } >nofile.ini
 exits 2 ablate run nofile.ini "${fast[@]}"
-has err "row base: start_from = nowhere.safetensors: found no such file, nor such a run"
+has err "row base: start_from = nowhere.safetensors: found no such file and no such run"
 { tiny other 1 | sed 's/^d_model = .*/d_model = 24/; s/^d_ff = .*/d_ff = 24/; s/^sequence.alphabet = .*/sequence.alphabet = 5/'
     echo 'start_from = first.safetensors'; } >other.ini
 ablate run other.ini "${fast[@]}" >out 2>err

@@ -55,5 +55,5 @@ exits 1 ablate run words.ini --threads 1 --progress plain
 has err "has another vocabulary (10 tokens, this run has 9); expected the same tokens"
 { exact unnamed 5; printf 'head = distillation\nteacher = first/bas@1\n'; } >unnamed.ini
 exits 2 ablate run unnamed.ini "${fast[@]}"
-has err "row base: teacher = first/bas@1: found no such file, nor such a run"
+has err "row base: teacher = first/bas@1: found no such file and no such run"
 finish

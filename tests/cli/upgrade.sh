@@ -21,7 +21,7 @@ cmp -s a.db "$versions/3772abc.db" || wrong "a refused INI changed the database"
 sed 's/^relu_dropout/activation_dropout/; s/^average/average_checkpoints/; s/^beam/beam_size/' \
     "$versions/old.ini" >old.ini
 exits 1 ablate run old.ini "${fast[@]}" --db a.db
-has err "old: this version has other defaults than the one that trained its results:"
+has err "old: this version of ablate has other defaults than the version that trained the results:"
 has err "  base: checkpoint = best, was last"
 has err "  A/heads=1: checkpoint = best, was last"
 untouched a.db 2,2,0 "renamed keys"

@@ -12,7 +12,7 @@ while IFS= read -r extra; do
     { tiny s 6 && printf '[slurm]\nextra = %s\n' "$extra"; } >s.ini
     rm -rf s.db* asked
     exits 2 ablate run s.ini --db s.db --launcher slurm --detach
-    has err "s.ini:23: extra: found \"$extra\", expected options with their values, of: --account="
+    has err "s.ini:23: extra: found \"$extra\", expected only these options, with their values: --account="
     equal "$(cat asked 2>/dev/null)" "" "sbatch was started with: $extra"
 done <<'CASES'
 /tmp/evil.sh

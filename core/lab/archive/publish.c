@@ -56,7 +56,7 @@ static int check_empty(const char *folder, err *e)
     bool empty = true;
     for (struct dirent *f; d && (f = readdir(d));) empty = empty && (same(f->d_name, ".") || same(f->d_name, ".."));
     if (d) closedir(d);
-    return empty ? 0 : fail(e, "%s: is not empty, expected a new folder", folder);
+    return empty ? 0 : fail(e, "%s is not empty; expected a new folder", folder);
 }
 
 /* Writes the runs that the database has, else those of the recorded file. */
@@ -148,7 +148,8 @@ static int write_plugin(publishing *p, const cJSON *one, err *e)
         if (changed) print_notice(p, "plugin %s has changed since its runs: its source may differ from theirs\n", name);
     } else if (!is_shipped(file)) {
         str_addf(&p->sources, "- %s: SHA-256 of the object %s; its source was not found beside it\n", name, hash);
-        print_notice(p, "plugin %s: no %s beside %s, so the folder has its hash only\n", name, source, file);
+        print_notice(p, "plugin %s: found no %s beside %s; the folder has only the plugin's hash\n", name, source,
+                     file);
     }
     return rc;
 }
@@ -190,18 +191,19 @@ static int write_readme(publishing *p, const str *table, const char *folder, err
     str_addf(&out,
              "# %s\n\nAn experiment of ablate " ABLATE_VERSION ".\n\n```\n%s```\n\n"
              "- %s.ini: the experiment, as it was run\n"
-             "- " ARTIFACT_RUNS ": settings, machine, results and statistics of each sentence, of every run\n"
+             "- " ARTIFACT_RUNS ": settings, machine, results and per-sentence statistics of every run\n"
              "- " ARTIFACT_TABLE ": the table with full precision, by `ablate table --stats full --format csv`\n"
              "- page.html: table, learning curves, cost and settings, for a browser\n"
-             "- " ARTIFACT_SUMS ": of these files (`sha256sum -c " ARTIFACT_SUMS "`)\n%s%s\n",
+             "- " ARTIFACT_SUMS ": hashes of these files (`sha256sum -c " ARTIFACT_SUMS "`)\n%s%s\n",
              p->name, str_text(table), p->name, p->sources.n ? "\nPlugins that are not ablate's own:\n\n" : "",
              str_text(&p->sources));
-    str_addf(&out,
-             "To check it, in the folder above this one:\n\n"
-             "    ablate verify %s\n\n"
-             "compares all files with their hashes, computes the table from the runs again, and trains a run chosen at "
-             "random again,\nwith the threads and the instruction set that it had. `--runs N` trains more of them%s.\n",
-             path_end(folder), p->sources.n ? ", `--build-plugins` also those\nwith the plugins above" : "");
+    str_addf(
+        &out,
+        "To check this folder, run in the folder above it:\n\n"
+        "    ablate verify %s\n\n"
+        "It compares all files with their hashes, computes the table from the runs again, and trains a random run\n"
+        "again, with the recorded number of threads and instruction set. `--runs N` trains N runs%s.\n",
+        path_end(folder), p->sources.n ? "; with `--build-plugins` also\nruns with the plugins above" : "");
     return write_text(p, "README.md", &out, e);
 }
 

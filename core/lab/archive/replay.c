@@ -16,7 +16,7 @@ int replay_job_of(const places *p, const replay_options *o, const char *config, 
     if (!bad && steps && o->until > strtoll(steps, NULL, 10))
         bad = fail(e, "step %lld: the run has only %s steps", (long long)o->until, steps);
     if (!bad && start && o->step <= strtoll(start, NULL, 10))
-        bad = fail(e, "step %lld: the run continues another run, from step %s on", (long long)o->step, start);
+        bad = fail(e, "step %lld: the run starts after step %s of another run", (long long)o->step, start);
     if (!bad && ranks && !same(ranks, "1"))
         bad = fail(e, "the run has %s ranks, which do not fit into one process", ranks);
     *j = (replay_job){.job = {.config = config,

@@ -118,7 +118,7 @@ static void last_line(const char *log, str *out)
 static int wait_for(pid_t pid, const char *log, err *e)
 {
     int status = process_wait(pid);
-    if (status < 0) return fail(e, "the training process is lost: %s", strerror(errno));
+    if (status < 0) return fail(e, "cannot wait for the training process: %s", strerror(errno));
     if (!status) return 0;
     CLEANUP(str_free) str why = {0};
     last_line(log, &why);
@@ -203,7 +203,7 @@ static int compare_runs(const read_run *was, const db_options *db, double second
     for (size_t i = 0; !rc && i < was->n_results; i++) {
         const read_result *is = NULL;
         if (was->results[i].signature && has_prefix(was->results[i].signature, "command: ")) { /* stored by rate.c */
-            printf("    %s: not compared: another program computed it (%s)\n", was->results[i].metric,
+            printf("    %s: not compared, since another program computed this metric (%s)\n", was->results[i].metric,
                    was->results[i].signature);
             continue;
         }

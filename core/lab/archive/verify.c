@@ -128,8 +128,8 @@ static size_t list_runs(const read_experiment *x, const verify_options *o, candi
 static void no_candidate(const read_experiment *x, const verify_options *o, err *e)
 {
     CLEANUP(str_free) str limit = {0};
-    if (o->at_most > 0) str_addf(&limit, " that took no more than %g s", o->at_most);
-    fail(e, "%s: found no finished run of ablate's own%s%s", x->name, o->only.n ? " among those of --only" : "",
+    if (o->at_most > 0) str_addf(&limit, " in at most %g s", o->at_most);
+    fail(e, "%s: found no finished run that ablate trained%s%s", x->name, o->only.n ? " among the runs of --only" : "",
          str_text(&limit));
 }
 
@@ -163,7 +163,7 @@ static int check_folder(const workbench *w, const char *folder, const char *expe
     size_t files = 0, bad = 0;
     bool equal = false;
     if (check_sums(folder, &files, &bad, e)) return -1;
-    printf("files: %zu of %zu as in " ARTIFACT_SUMS "\n", files - bad, files);
+    printf("files: %zu of %zu match " ARTIFACT_SUMS "\n", files - bad, files);
     if (check_table(w, folder, experiment, &equal, e)) return -1;
     printf("table: the runs give %s\n", equal ? ARTIFACT_TABLE ", digit by digit" : "another one than " ARTIFACT_TABLE);
     *holds = !bad && equal;

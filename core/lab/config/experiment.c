@@ -76,10 +76,10 @@ static void read_all_seeds(build *b, const char *where)
     const char *list = read_base_seeds(b, where, s->seeds_text);
     if ((!read_until(b, where, list, &bad) && (bad || !read_seeds(b, where, list))) || !s->base_seeds) return;
     if (s->n_seeds == 1 && !s->analysis.until.most && s->seeds[0] > 1)
-        complain(b, where, "seeds", "found one seed, %lld, with base = ..., expected a list such as 1..%lld",
+        complain(b, where, "seeds", "found only seed %lld with base = ..., expected a list such as 1..%lld",
                  (long long)s->seeds[0], (long long)s->seeds[0]);
     else if (s->base_seeds != BASE_AUTO && (size_t)s->base_seeds < s->n_seeds)
-        complain(b, where, "seeds", "found base = %lld, expected auto or at least the rows' %zu seeds",
+        complain(b, where, "seeds", "found base = %lld, expected auto or at least %zu, the number of seeds of each row",
                  (long long)s->base_seeds, s->n_seeds);
 }
 

@@ -41,10 +41,10 @@ static void add_params(build *b, const spec_row *row, const plugin_schema *s, se
         settings_set(out, key, given ? given : usual, b->a);
         if (settings_get(&b->base, key)) continue;
         if (before && !same(before, usual))
-            complain(b, b->row_where[row->order], row->name,
-                     "found two plugins named %s with the defaults %s = %s and %s, expected different names, or the "
-                     "key in [base]",
-                     s->name, key, before, usual);
+            complain(
+                b, b->row_where[row->order], row->name,
+                "found two plugins named %s with the defaults %s = %s and %s; rename one, or set the key in [base]",
+                s->name, key, before, usual);
         settings_set(&b->defaults, key, usual, b->a);
         /* [base] prints the default, so that the expansion does not depend on the plugin. */
         settings_set(&b->s->rows[0].given, key, usual, b->a);
@@ -144,10 +144,10 @@ static bool resolve_row(build *b, spec_row *row)
         places_resolve(&row->given, &row->config, &places, b->a, &e))
         return complain(b, where, row->name, "%s", e.text);
     if (places.n && *b->s->analysis.match && (same(key, "layers") || same(key, "d_model")))
-        return complain(b, where, row->name,
-                        "found %s in a row matched by %s, expected match by another key: settings of layers depend on "
-                        "it",
-                        places.at[0].key, key);
+        return complain(
+            b, where, row->name,
+            "found %s, a setting of some layers, which depends on the key of match, %s; match by another key",
+            places.at[0].key, key);
     config_unbind(&row->config, NULL, config_params, &all, b->a);
     for (size_t i = 0; i < all.n; i++)
         if (!same(all.at[i].key, "seed")) copy_setting(b, &all.at[i], &row->settings);
@@ -206,8 +206,7 @@ static void check_used(build *b)
         const spec_row *row = &b->s->rows[i];
         for (size_t k = 0; k < row->swept.n; k++)
             if (strchr(row->swept.at[k].key, '.') && !settings_get(&row->settings, row->swept.at[k].key))
-                complain(b, b->row_where[i], row->swept.at[k].key,
-                         "found a parameter of a plugin that row %s does not use, expected one of a plugin it uses",
+                complain(b, b->row_where[i], row->swept.at[k].key, "no plugin that row %s uses has this parameter",
                          row->name);
     }
     for (size_t k = 0; k < b->n_base_params; k++) {
@@ -215,8 +214,7 @@ static void check_used(build *b)
         for (size_t i = 0; i < b->s->n_rows; i++)
             used |= settings_get(&b->s->rows[i].settings, b->base_params[k].key) != NULL;
         if (!used)
-            complain(b, b->base_params[k].where, b->base_params[k].key,
-                     "found a parameter of a plugin that no row uses, expected one of a plugin in use");
+            complain(b, b->base_params[k].where, b->base_params[k].key, "no plugin that a row uses has this parameter");
     }
 }
 
@@ -244,7 +242,7 @@ static void continue_seeds(build *b, size_t n)
     for (size_t i = 0; i < listed; i++) seeds[i] = s->seeds[i], last = seeds[i] > last ? seeds[i] : last;
     for (size_t i = listed; i < n; i++) seeds[i] = ++last;
     if (last > UINT32_MAX)
-        complain(b, s->path, "seeds", "found %lld as a further seed of base, expected at most %lld", (long long)last,
+        complain(b, s->path, "seeds", "base's additional seeds reach %lld, expected at most %lld", (long long)last,
                  (long long)UINT32_MAX);
     s->seeds = seeds, s->n_seeds = n > s->n_seeds ? n : s->n_seeds;
 }
@@ -271,7 +269,7 @@ static void set_seeds(build *b)
         most = n > most ? n : most;
     }
     if (most > MOST_VALUES)
-        complain(b, s->path, "seeds", "found base = auto, which is %zu seeds, expected at most %d", most, MOST_VALUES);
+        complain(b, s->path, "seeds", "base = auto gives base %zu seeds, expected at most %d", most, MOST_VALUES);
     else
         continue_seeds(b, most);
 }
@@ -302,7 +300,7 @@ static void select_rows(build *b)
             if (chosen_by(&s->rows[i], s->only[k])) any = s->rows[i].selected = true;
         if (any) continue;
         const char *near = nearest(s->only[k], names, 2 * s->n_rows);
-        const char *several = strchr(s->only[k], ',') ? " (several rows: --only once for each)" : "";
+        const char *several = strchr(s->only[k], ',') ? " (for several rows, repeat --only)" : "";
         bool found = near && *near;
         str list = {0};
         for (size_t i = 0; i < s->n_rows && i < MOST_NAMED && !found; i++)

@@ -180,7 +180,7 @@ static section *read_options(input *in, const spec_options *o)
         for (const char *p = o->set[i]; *p && text; p += utf8_length(p)) text &= utf8_length(p) > 0;
         if (!equals || !text) {
             complain(b, COMMAND_LINE, o->set[i], "found %s, expected -s key=value",
-                     equals ? "a control character or no UTF-8" : "no =");
+                     equals ? "a control character or text that is not UTF-8" : "no =");
             continue;
         }
         const char *key = trim(arena_strndup(b->a, o->set[i], (size_t)(equals - o->set[i])));

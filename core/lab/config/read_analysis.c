@@ -48,8 +48,8 @@ const char *tune_canonical(build *b, const value_list *l, const char *text, bool
                NULL;
     if (!split_tune(text, &t, b->a) || !(t.low < t.high) || t.n < 2 || t.n > MOST_CANDIDATES)
         return complain(b, l->where, l->label,
-                        "found \"%s\", expected tune(LOW .. HIGH, N) with LOW below HIGH and N from 2 to %d "
-                        "candidates, after N perhaps seeds K with K from 1 to 20, and extend",
+                        "found \"%s\", expected tune(LOW .. HIGH, N), with LOW below HIGH and N candidates, 2 to %d; "
+                        "optional after N: seeds K, with K from 1 to 20, and extend",
                         text, MOST_CANDIDATES),
                NULL;
     const double end[] = {t.low, t.high};
@@ -97,8 +97,8 @@ bool read_until(build *b, const char *where, const char *text, bool *bad)
     if (found != 3 || !(effect > 0) || !look) {
         *bad = true;
         return complain(b, where, "seeds",
-                        "found \"%s\", expected until EFFECT METRIC, at most N with N 3, 5, 10 or 20, as in until 0.5 "
-                        "BLEU, at most 20",
+                        "found \"%s\", expected `until EFFECT METRIC, at most N`, where N is 3, 5, 10 or 20, such as "
+                        "`until 0.5 BLEU, at most 20`",
                         text);
     }
     b->s->analysis.until.effect = effect, b->s->analysis.until.most = most;
@@ -128,8 +128,8 @@ void read_match(build *b, const char *where, const char *text)
     bool senseless = same(kind, "params") && same(key, "steps");
     if (*b->s->analysis.match && known && found <= 2 && !senseless) return;
     complain(b, where, "match",
-             "found \"%s\", expected params, flops or time, then the key to solve for: by d_ff, d_model, layers or "
-             "steps (steps not for params)",
+             "found \"%s\", expected BUDGET by KEY, where BUDGET is params, flops or time, and KEY is d_ff, d_model, "
+             "layers or steps (not with params)",
              text);
 }
 
@@ -150,7 +150,7 @@ void read_criterion(build *b, const ini_entry *at, size_t n)
             k->metric = text, good = *text;
         else if (same(at[i].key, "margin") || same(at[i].key, "not_worse_by")) {
             if (margin && !same(margin, at[i].key))
-                complain(b, at[i].where, at[i].key, "found together with %s, expected only one of them", margin);
+                complain(b, at[i].where, at[i].key, "found this key and %s, expected only one of the two", margin);
             margin = at[i].key;
             wanted = "the largest difference that does not matter, 0 or more";
             good = parse_real(text, &k->margin) && k->margin >= 0, k->one_sided = same(margin, "not_worse_by");
@@ -216,8 +216,8 @@ static bool names_all(build *b, const ini_entry *factorial, const value_list *li
                             "found %zu values, expected two for a factor: low and high", lists[k].n);
     if (n_names != n || n < 2 || n > MOST_FACTORS)
         return complain(b, factorial->where, "factorial",
-                        "found %zu factors and %zu lists, expected each list of the sweep as a factor, 2 to %d",
-                        n_names, n, MOST_FACTORS);
+                        "found %zu factors and %zu lists, expected one factor per list, and 2 to %d factors", n_names,
+                        n, MOST_FACTORS);
     return true;
 }
 
@@ -378,9 +378,9 @@ void find_bases(build *b)
         spec_row *row = &s->rows[i], *base = row->base ? row_called(b, row->base) : NULL;
         if (!row->base) continue;
         if (b->s->analysis.n_sizes || *s->analysis.match || s->analysis.until.most) {
-            complain(
-                b, b->row_where[i], row->name,
-                "found a base other than base; [scale], match and seeds = until expect all rows compared with base");
+            complain(b, b->row_where[i], row->name,
+                     "found a row that is compared with another row than base, which [scale], match and seeds = until "
+                     "do not allow");
             return;
         }
         if (!base || !base->base || !same(base->base, base->name)) {

@@ -104,7 +104,7 @@ static const struct {
              [MEMORY] = {is_memory, "megabytes, or a whole number with K, M, G or T"},
              [COUNT] = {is_count, "a whole number from 1 to 4096"},
              [RUNS] = {is_runs, "a whole number from 1 to 1024"},
-             [EXTRA] = {is_extra, "options with their values, of: " EXTRAS}};
+             [EXTRA] = {is_extra, "only these options, with their values: " EXTRAS}};
 
 static const slurm_key *find(const char *name)
 {

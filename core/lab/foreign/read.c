@@ -166,8 +166,8 @@ static int read_folder(sheet *s, const char *folder, err *e)
     }
     if (!bad && s->n == before)
         bad = fail(e,
-                   "%s: found no scalars of TensorBoard (files named *tfevents*), results of lm-eval (results*.json) "
-                   "or trainer_state.json in it",
+                   "%s: found no scalars of TensorBoard (files named *tfevents*), no results of lm-eval "
+                   "(results*.json) and no trainer_state.json",
                    folder);
     free_texts(all.at, all.n);
     return bad;

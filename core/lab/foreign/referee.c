@@ -21,7 +21,7 @@ static void ask_evaluation(foreign *f, const foreign_options *o)
     if (!curves || !f->direction[f->headline]) return;
     if (least != most)
         foreign_warn(f, "Runs have between %zu and %zu evaluations of %s%s.", least, most, metric,
-                     o->best ? ": the best of more is better by chance alone" : "");
+                     o->best ? ": with more evaluations, the best one is better by chance alone" : "");
     str turned = {0};
     double last0 = foreign_mean(f, f->base, LAST), best0 = foreign_mean(f, f->base, BEST);
     for (size_t r = 0; r < f->rows.n; r++) {
@@ -30,9 +30,9 @@ static void ask_evaluation(foreign *f, const foreign_options *o)
     }
     if (o->best || turned.n)
         foreign_warn(f,
-                     "%s is each run's %s evaluation%s. With the %s one instead, base has %.4g, not %.4g; the sign of "
-                     "Δ changes for: %s.",
-                     metric, o->best ? "best" : "last", o->best ? ", selected by the reported score" : "",
+                     "%s is each run's %s evaluation%s. With each run's %s evaluation, base has %.4g, not %.4g; the "
+                     "sign of Δ changes for: %s.",
+                     metric, o->best ? "best" : "last", o->best ? ", chosen by the score that is reported" : "",
                      o->best ? "last" : "best", o->best ? last0 : best0, o->best ? best0 : last0,
                      turned.n ? turned.s : "no row");
     str_free(&turned);
@@ -89,7 +89,7 @@ static void ask_failed(foreign *f, const foreign_options *o)
     if (failed)
         foreign_warn(f, "%zu run%s without %s or did not end as planned; %s: %s.", failed,
                      failed == 1 ? " is" : "s are", headline_of(f),
-                     o->failed_as ? "scored by --failed-as" : "no verdict (--failed-as scores them)", list.s);
+                     o->failed_as ? "scored by --failed-as" : "no verdict without --failed-as", list.s);
     str_free(&list);
 }
 

@@ -99,9 +99,9 @@ static int check_settings(const foreign *f, size_t row, size_t record, err *e)
         const char *own = sheet_cell(&f->s, record, c), *first = sheet_cell(&f->s, f->first[row], c);
         const sheet_record *r = &f->s.records[f->first[row]];
         if (!own || same(own, first)) continue;
-        char *expected =
-            xprintf("%s%s%s as in %s:%zu: a row has one setting; `--row %s` makes a row of each", first ? "\"" : "",
-                    first ? first : "nothing", first ? "\"" : "", r->file, r->line, f->s.columns.at[c]);
+        char *expected = xprintf(
+            "%s%s%s as in %s:%zu: a row has one value of a setting; `--row %s` makes a row of each value",
+            first ? "\"" : "", first ? first : "nothing", first ? "\"" : "", r->file, r->line, f->s.columns.at[c]);
         bad_cell(f, record, f->s.columns.at[c], own, expected, e);
         free(expected);
         return -1;
@@ -321,7 +321,7 @@ static int set_judged(foreign *f, const foreign_options *o, err *e)
     int bad = 0;
     if (!f->n_seen) bad = fail(e, "found no values of a metric");
     if (!bad && f->metrics.n > 1 && !o->metrics.n)
-        bad = fail(e, "found %zu metrics, expected --metric NAME for those to import, first the judged one: %s",
+        bad = fail(e, "found %zu metrics; give --metric NAME for each to import, first for the one to judge: %s",
                    f->metrics.n, str_text(&list));
     str_free(&list);
     f->direction = arena_alloc(&f->mem, (f->metrics.n + 1) * sizeof *f->direction);

@@ -51,7 +51,7 @@ int shape_find(const sheet *s, const foreign_options *o, shape *x, arena *a, err
         return -1;
     if (x->value != SIZE_MAX) return 0;
     if (!o->metrics.n)
-        return fail(
-            e, "found no columns \"metric\" and \"value\": expected --metric COLUMN, the first of which is judged");
+        return fail(e, "found no columns \"metric\" and \"value\"; name each metric's column with --metric COLUMN, "
+                       "first the one to judge");
     return find_all(s, "--metric", &o->metrics, &x->wide, &x->n_wide, a, e);
 }

@@ -246,7 +246,8 @@ static int submit(launcher *l, away_job *j, err *e)
     char hash[65];
     err unsigned_ = {0}; /* if it fails, `ablate sync` does not start the command again */
     if (!bad && !sign(j, hash, &unsigned_)) file_write(own, hash, 64, &unsigned_);
-    if (!bad && j->ranks > 1) bad = fail(e, "found a run with ranks = %d, expected none with a launcher", j->ranks);
+    if (!bad && j->ranks > 1)
+        bad = fail(e, "ranks = %d: --launcher COMMAND cannot start several ranks; use local or slurm", j->ranks);
     for (size_t i = 0; i < j->n && !bad; i++) {
         AUTOFREE char *job = job_of(&j->run[i]);
         str_clear(&text);

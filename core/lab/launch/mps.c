@@ -175,7 +175,7 @@ int mps_begin(mps *m, const launch_options *o, int at_once, progress *p, err *e)
                     pipes, given, CONTROL, at_once);
     if (start(m, e)) {
         mps_end(m, false, p);
-        return fail_in(e, "MPS (with --no-mps the %d workers take turns on %d GPU%s instead): ", at_once, gpus, s);
+        return fail_in(e, "cannot start MPS (with --no-mps the %d workers take turns on %d GPU%s): ", at_once, gpus, s);
     }
     progress_line(p, "mps     %d workers share %d GPU%s through a daemon started for them", at_once, gpus, s);
     return 0;

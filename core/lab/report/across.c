@@ -38,9 +38,8 @@ static int read_task(reader *r, const char *name, const across_options *o, tasks
                     g->headline < 0 ? "no run has a result" : "its metric has no direction");
     if (!base) return fail(e, "%s: found no base, expected one: scores are relative to it", name);
     if (!all_positive(&base->of[g->headline]))
-        return fail(
-            e, "%s: found a base with values of %s that are missing, diverged or not above 0, expected all above 0",
-            name, g->headings[g->headline]);
+        return fail(e, "%s: found runs of base whose %s is missing, not finite or not above 0, expected all above 0",
+                    name, g->headings[g->headline]);
     return 0;
 }
 
@@ -69,18 +68,18 @@ static void describe(const tasks *all, size_t left_out, grid *t)
     str of = {0};
     for (size_t i = 0; i < all->n; i++)
         str_addf(&of, "%s%s (%s)", i ? ", " : "", all->g[i].x.name, all->g[i].headings[all->g[i].headline]);
-    grid_footnote(
-        t,
-        "Tasks: %s. A run's score is its value divided by base's mean on the task, or the inverse where less is "
-        "better; base has 1.",
-        of.s);
-    grid_footnote(t, "IQM: mean of the middle half of the scores; better: probability that a run is better than one of "
-                     "base on the same task; "
-                     "95 %% percentile bootstrap over runs of row and base, within tasks (Agarwal et al. 2021).");
+    grid_footnote(t,
+                  "Tasks: %s. A run's score is its value divided by base's mean value on the task, or the inverse if "
+                  "lower is better; base scores 1.",
+                  of.s);
+    grid_footnote(t, "IQM: mean of the middle half of the scores; better: probability that a run is better than a run "
+                     "of base on the same task; intervals: 95 %% percentile bootstrap over runs of row and base, "
+                     "within tasks (Agarwal et al. 2021).");
     if (left_out)
-        grid_footnote(
-            t, "%zu row%s left out: not in all of these experiments, or with a run that diverged or is not above 0.",
-            left_out, left_out == 1 ? " is" : "s are");
+        grid_footnote(t,
+                      "%zu row%s left out: not in all of these experiments, or with a run that diverged or has a value "
+                      "not above 0.",
+                      left_out, left_out == 1 ? " is" : "s are");
     str_free(&of);
 }
 
@@ -88,7 +87,7 @@ static void describe(const tasks *all, size_t left_out, grid *t)
 static int draw(const series *s, size_t n, const char *to, err *e)
 {
     chart c = {.x_label = "score over base's",
-               .y_label = "share of runs above it",
+               .y_label = "share of runs above the score",
                .width = 480,
                .height = 300,
                .exact_height = true,

@@ -43,15 +43,15 @@ static bool same_tokens(const row_runs *a, const row_runs *b)
     return true;
 }
 
-static const char tokens_unknown[] =
-    "the record left out the statistics that show whether its tokens are base's (`ablate record --statistics`)";
+static const char tokens_unknown[] = "the record left out the statistics that show whether row and base have equal "
+                                     "tokens (`ablate record --statistics`)";
 
 static const char *why_refused(const metric *m, const row_runs *row, const row_runs *base)
 {
-    if (!same_references(row->references[0], base->references[0])) return "it was scored against different references";
+    if (!same_references(row->references[0], base->references[0])) return "the row's references differ from base's";
     if (metric_in_percent(m) && (row->left_out || base->left_out)) return tokens_unknown;
     if (metric_in_percent(m) && !same_tokens(row, base))
-        return "its tokens differ from base's, so perplexities per token are not comparable";
+        return "the row's tokens differ from base's, so perplexities per token are not comparable";
     return NULL;
 }
 

@@ -123,9 +123,9 @@ static void describe_verdict(const gathered *g, int decimals, arena *a, str *out
                  "per row; base has %zu.",
                  metric, gathered_base(g)->of[g->headline].n);
     } else {
-        add_rows_with(
-            g, NULL, arena_printf(a, "No verdict, which needs %zu seeds per row and no failed run: ", k ? k->seeds : 3),
-            &text);
+        add_rows_with(g, NULL,
+                      arena_printf(a, "No verdict (needs %zu seeds per row and no failed run): ", k ? k->seeds : 3),
+                      &text);
         str_addf(&text,
                  "Lines are 95 %% intervals for the design; better and worse mean p of at most %g after Holm over %zu "
                  "row%s. ",

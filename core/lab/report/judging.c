@@ -17,7 +17,7 @@ static void footnote_verdicts(const gathered *g, grid *t)
     const char *unit = metric_in_percent(&g->facts[shown]) ? "%" : metric;
     str margin = {0};
     if (k->margin > 0 && k->one_sided)
-        str_addf(&margin, "; not worse: by at most %g %s, by a one-sided test", k->margin, unit);
+        str_addf(&margin, "; not worse: at most %g %s worse, by a one-sided test", k->margin, unit);
     else if (k->margin > 0)
         str_addf(&margin, "; equivalent: within ± %g %s by two one-sided tests", k->margin, unit);
     grid_footnote(t, "Criterion: %s, level %g after Holm, %zu or more seeds per row%s, not counting seeds of searches.",
@@ -25,8 +25,8 @@ static void footnote_verdicts(const gathered *g, grid *t)
     str_free(&margin);
     if (g->judged.until.most)
         grid_footnote(t,
-                      "Undecided rows got more seeds at 3, 5, 10, 20 (at most %zu); p accounts for all looks (weights "
-                      "0.05, 0.15, 0.30, 0.50), with a target effect of %g %s.",
+                      "Rows that were undecided at 3, 5, 10 or 20 seeds got more, at most %zu; p accounts for all "
+                      "looks (weights 0.05, 0.15, 0.30, 0.50), with a target effect of %g %s.",
                       (size_t)g->judged.until.most, g->judged.until.effect, unit);
     for (size_t i = 0; i < g->x.n_rows; i++) {
         bool is = same(g->rows[i].against[shown].verdict, "equivalent");
@@ -36,9 +36,9 @@ static void footnote_verdicts(const gathered *g, grid *t)
         grid_footnote(t, "%zu of %zu equivalent rows are at 100 %%, the ceiling, where no difference can be seen.",
                       full, equivalent);
     for (size_t i = 0; i < g->n_old; i++)
-        grid_footnote(
-            t, "Base has changed since the verdict on %s was stored (it was %.12s): `ablate run` judges it again.",
-            g->old_verdicts[i].key, g->old_verdicts[i].value);
+        grid_footnote(t,
+                      "Base has changed since the verdict on %s was stored (base was %.12s): `ablate run` judges anew.",
+                      g->old_verdicts[i].key, g->old_verdicts[i].value);
 }
 
 /* ---- runs of other programs ---- */
@@ -124,21 +124,20 @@ void footnote_tuning(const gathered *g, grid *t)
     for (size_t i = 0; i < g->x.n_rows && g->headline >= 0; i++) {
         const comparison *c = &g->rows[i].against[g->headline];
         if (g->rows[i].row->same_as || !(c->choice > c->v)) continue;
-        str_addf(&open, "%s%s", open.n ? ", " : ", which is more than that of seeds in: ", g->rows[i].row->name);
+        str_addf(&open, "%s%s", open.n ? ", " : "; this noise exceeds the noise of seeds in: ", g->rows[i].row->name);
     }
-    grid_footnote(
-        t,
-        "Tuned on the dev set's %s with separate seeds, by successive halving: %s candidates. %zu trials, %.0f "
-        "s, %.2g floating-point operations; trials enter no mean "
-        "(table `trial`). Intervals and p allow for the noise of the choice (docs/statistics.md)%s.",
-        g->trials_made[0].metric, s.n ? s.s : "none chosen", g->n_trials, seconds, flops, str_text(&open));
+    grid_footnote(t,
+                  "Tuned on the dev set's %s with separate seeds, by successive halving: %s candidates. %zu trials, "
+                  "%.0f s, %.2g floating-point operations; trials enter no mean (table `trial`). Intervals and p allow "
+                  "for the noise of the choice (docs/statistics.md)%s.",
+                  g->trials_made[0].metric, s.n ? s.s : "none chosen", g->n_trials, seconds, flops, str_text(&open));
     str_free(&open);
     str_clear(&s);
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (g->rows[i].edge) str_addf(&s, "%s%s (%s)", s.n ? "; " : "", g->rows[i].row->name, g->rows[i].edge);
     if (s.n)
         grid_footnote(
-            t, "Best at an edge of the range; a better value may lie beyond it: %s. `extend` in `tune` searches on.",
+            t, "Best value at an end of the range; a better one may lie beyond: %s. `extend` in `tune` searches on.",
             s.s);
     if (least != most)
         grid_footnote(t,

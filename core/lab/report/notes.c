@@ -44,11 +44,10 @@ static void footnote_unknown(grid *t)
         str_addf(&s, "%s%zu find %.1f", k ? ", " : "", look_seeds[k],
                  least_detectable(&side, &side, 0, INFINITY, 0.05, 0.8));
     }
-    grid_footnote(
-        t,
-        "Least detectable difference: unknown with one seed. In standard deviations over seeds (power 80 %%), by "
-        "seeds per row: %s.",
-        s.s);
+    grid_footnote(t,
+                  "Least detectable difference: unknown with one seed. Seeds per row, and the difference that they "
+                  "find (power 80 %%), in standard deviations over seeds: %s.",
+                  s.s);
     str_free(&s);
 }
 
@@ -91,8 +90,8 @@ static void footnote_models(const gathered *g, grid *t)
     grid_footnote(t, "One seed says nothing about a design: another seed of %s may differ as much.%s",
                   g->tests ? "the rows with one seed" : "any row",
                   tested ? ""
-                         : " No test over sentences either: it needs per-sentence statistics of the same "
-                           "sentences, with the same seed.");
+                         : " No test over sentences either: it needs per-sentence statistics of the same sentences, "
+                           "with the same seed.");
     char over[64];
     if (tested)
         grid_footnote(t,
@@ -146,7 +145,7 @@ static void footnote_detectable(const gathered *g, grid *t)
     size_t least = c->n < c->n_base ? c->n : c->n_base;
     const char *unit = c->percent ? " %" : "";
     str s = {0};
-    str_addf(&s, "Least detectable difference in %s (power 80 %%, the table's middle row): %.3g%s with %zu seeds",
+    str_addf(&s, "Least detectable difference in %s (power 80 %%, median over rows): %.3g%s with %zu seeds",
              g->headings[g->headline], c->detectable, unit, least);
     if (g->tests > 1)
         str_addf(&s, ", %.3g%s at Holm's first step over %zu rows", detectable_with(c, 0, 0.05 / (double)g->tests),
@@ -156,20 +155,19 @@ static void footnote_detectable(const gathered *g, grid *t)
             str_addf(&s, "; with %zu %.3g%s", look_seeds[k], detectable_with(c, look_seeds[k], 0.05), unit);
     if (g->tests > 1 && !c->percent && same(g->facts[g->headline].unit, "%") &&
         detectable_with(c, 0, 0.05 / (double)g->tests) > 100)
-        str_addf(&s, "; no difference exceeds 100 %%, so few rows can pass Holm's first step");
+        str_addf(&s, "; the one at Holm's first step is above 100 %%, the largest possible difference: hardly any row "
+                     "can pass it");
     grid_footnote(t, "%s.", s.s);
     str_free(&s);
     if (least == 2)
-        grid_footnote(
-            t, "Two seeds rarely decide: only differences of ten standard deviations are detected four times out "
-               "of five.");
+        grid_footnote(t, "Two seeds rarely decide: only differences of ten standard deviations are detected four times "
+                         "out of five.");
     double floor = comparison_shown(c, least_detectable_floor(c->u, 0.05, 0.8)), with = c->detectable;
     if (least >= 10 && floor > with / 2)
-        grid_footnote(
-            t,
-            "Sentence variance dominates: more seeds cannot reduce the least detectable difference below %.3g%s, "
-            "but more sentences can.",
-            floor, unit);
+        grid_footnote(t,
+                      "Sentence variance dominates: more seeds cannot reduce the least detectable difference below "
+                      "%.3g%s, but more sentences can.",
+                      floor, unit);
 }
 
 static void footnote_design(const gathered *g, grid *t)
@@ -193,8 +191,8 @@ static void footnote_design(const gathered *g, grid *t)
         str_add(&over, "seeds (Welch)");
     grid_footnote(
         t,
-        "Δ, interval and p: %s%s of the row's design against base, over %s; interval and p for each row alone, p "
-        "Holm over %zu planned row%s.%s%s%s",
+        "Δ, interval and p: %s%s of the row's design against base, over %s; interval and p for each row alone, p Holm "
+        "over %zu planned row%s.%s%s%s",
         g->headings[g->headline], c->percent ? ", change in percent," : "", str_text(&over), g->tests,
         g->tests == 1 ? "" : "s", shared ? " Variances are shared between rows (Smyth's prior)." : "",
         g->conditions ? " Each row is compared with base under its condition; conditions share no variances." : "",
@@ -224,17 +222,15 @@ static void footnote_left_out(const gathered *g, grid *t)
     }
     if (of_base.n) str_addf(&failed, "%s%s", failed.n ? ", " : "", of_base.s);
     if (failed.n)
-        grid_footnote(
-            t,
-            "No interval, p or verdict where runs failed or diverged: %s. The runs that are left are a selection; "
-            "`failed_as` in [criterion] gives failed runs a value.",
-            failed.s);
+        grid_footnote(t,
+                      "No interval, p or verdict where runs failed or diverged: %s. The runs that are left are a "
+                      "selection; `failed_as` in [criterion] gives failed runs a value.",
+                      failed.s);
     if (added)
-        grid_footnote(
-            t,
-            "Base got %zu further seed%s when there were results: its mean includes them; differences, intervals, p "
-            "and verdicts do not.",
-            added, added == 1 ? "" : "s");
+        grid_footnote(t,
+                      "Base got %zu further seed%s after the first results: base's mean includes them; differences, "
+                      "intervals, p and verdicts do not.",
+                      added, added == 1 ? "" : "s");
     if (!isnan(g->judged.criterion.failed_as))
         grid_footnote(t, "Failed and diverged runs count as %g in differences, intervals and p.",
                       g->judged.criterion.failed_as);
@@ -266,7 +262,9 @@ static void footnote_dealt(const gathered *g, grid *t)
             if (!isnan(alike)) str_addf(&s, " A/A %.1f %%", 100 * alike);
             if (!isnan(apart)) str_addf(&s, "%s against base %.1f %%", isnan(alike) ? "" : ",", 100 * apart);
         }
-        grid_footnote(t, "%s: two groups drawn %d times from its %zu seeds; share of draws with p of at most 0.05: %s.",
+        grid_footnote(t,
+                      "%s: two groups of seeds drawn %d times (A/A: both from the row's %zu seeds); share of draws "
+                      "with p of at most 0.05: %s.",
                       row->row->name, DEALS, row->of[g->headline].n, s.n ? s.s : "too few");
         str_free(&s);
     }
@@ -287,12 +285,11 @@ static void footnote_not_recorded(const gathered *g, grid *t)
         str_addf(&rows, "%s%s", rows.n ? ", " : "", g->rows[i].row->name);
     }
     if (left_out)
-        grid_footnote(
-            t,
-            "No %sinterval, p or verdict in %s%s%s: they need its statistics per sentence, which the record left "
-            "out (`ablate record --statistics`).",
-            refused ? "Δ, " : "", g->headings[g->headline], left_out < compared ? " for " : "",
-            left_out < compared ? rows.s : "");
+        grid_footnote(t,
+                      "No %sinterval, p or verdict in %s%s%s: they need the metric's statistics per sentence, which "
+                      "the record left out (`ablate record --statistics`).",
+                      refused ? "Δ, " : "", g->headings[g->headline], left_out < compared ? " for " : "",
+                      left_out < compared ? rows.s : "");
     str_free(&rows);
 }
 

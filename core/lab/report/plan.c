@@ -110,10 +110,10 @@ int plan_print(const plan_task *t, str *out, err *e)
                  k.rows, k.rows == 1 ? "" : "s", g->x.name);
     else
         str_addf(out, "standard deviation over seeds %.3g%s, as given", shown_sd, unit);
-    str_add(out, "; part of a comparison that more seeds do not reduce (sentences, choices of searches): ");
+    str_add(out, "; standard deviation that more seeds do not reduce (from sentences and choices of searches): ");
     if (k.left_out)
-        str_add(out, "unknown, taken as 0, so the power is too high: the record left out the statistics per sentence "
-                     "(`ablate record --statistics`)\n");
+        str_add(out, "unknown, taken as 0, so the power shown is too high: the record left out the statistics per "
+                     "sentence (`ablate record --statistics`)\n");
     else
         str_addf(out, "%.3g\n", percent ? 100 * sqrt(k.u) : sqrt(k.u));
     if (!isnan(k.seconds)) str_addf(out, "a run took %.0f s on average, one at a time\n", k.seconds);

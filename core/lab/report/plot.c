@@ -35,7 +35,7 @@ static int find_factor(const plot *p, const char *option, const char *name, size
     for (size_t i = 0; i < LENGTH(more) && same(option, "--over"); i++) names[n++] = more[i];
     for (size_t i = 0; i < n; i++) str_addf(&all, "%s%s", i ? ", " : "", names[i]);
     if (*out == NO_ROW)
-        fail(e, "%s %s: no row of %s changes it; there are: %s", option, name, p->g.x.name, str_text(&all));
+        fail(e, "%s %s: no row of %s changes this key; expected one of: %s", option, name, p->g.x.name, str_text(&all));
     str_free(&all);
     free(names);
     return *out == NO_ROW ? -1 : 0;
@@ -157,7 +157,7 @@ static int over_key(plot *p, err *e)
     }
     free(points);
     if (left_out)
-        fprintf(stderr, "%zu row%s left out: other keys differ from base, or there is no %s\n", left_out,
+        fprintf(stderr, "%zu row%s left out: other keys also differ from base, or a run has no %s\n", left_out,
                 left_out == 1 ? " is" : "s are", p->g.headings[p->metric]);
     p->chart.x_label = f->name;
     if (!f->numbers) p->chart.categories = f->levels, p->chart.n_categories = f->n_levels;
@@ -183,7 +183,7 @@ static int over_steps(plot *p, reader *r, err *e)
             if (!i) str_addf(&known, "%s%s", k ? ", " : "", name);
         }
     if (!rc && !found)
-        rc = fail(e, "--metric %s: no run of %s has such a curve; there are: %s", metric ? metric : "dev...",
+        rc = fail(e, "--metric %s: no run of %s has such a curve; expected one of: %s", metric ? metric : "dev...",
                   p->g.x.name, str_text(&known));
     while (base < p->g.x.n_rows && !p->g.rows[base].row->is_base) base++;
     for (size_t i = 0; i < p->g.x.n_rows && !rc; i++) {

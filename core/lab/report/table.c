@@ -93,8 +93,8 @@ static void footnote_changed(const gathered *g, grid *t)
     }
     if (rows)
         grid_footnote(t,
-                      "† %zu run%s of %zu row%s %s trained with a plugin whose file has changed since: `ablate run "
-                      "SPEC.ini --rerun changed`.",
+                      "† %zu run%s of %zu row%s %s trained with a plugin whose file has changed since; train again "
+                      "with `ablate run SPEC.ini --rerun changed`.",
                       runs, runs == 1 ? "" : "s", rows, rows == 1 ? "" : "s", runs == 1 ? "was" : "were");
 }
 
@@ -138,7 +138,7 @@ static void footnote_devices(const gathered *g, grid *t)
             if (!names_row(str_text(&rows[d]), row->name)) str_addf(&rows[d], "%s%s", rows[d].n ? ", " : "", row->name);
         }
     }
-    if (n > 1) grid_footnote(t, "Trained on different devices, whose last digits differ:");
+    if (n > 1) grid_footnote(t, "Trained on different devices, whose results differ in the last digits:");
     for (size_t d = 0; d < n && n > 1; d++) grid_footnote(t, "  %s: %s", device[d], str_text(&rows[d]));
     for (size_t d = 0; d < n; d++) str_free(&rows[d]);
     arena_free(&a);
@@ -215,9 +215,9 @@ static void footnote_paper(const gathered *g, grid *t)
         grid_footnote(t,
                       "FLOPs counted: operations of the traced updates. By the paper's formula: training time x the "
                       "device's sustained rate, %s.",
-                      g->sustained > 0
-                          ? "as --sustained gives it"
-                          : "which the paper gives for K80, K40, M40 and P100; --sustained TFLOPS gives another's");
+                      g->sustained > 0 ? "as given by --sustained"
+                                       : "which the paper gives for K80, K40, M40 and P100; --sustained TFLOPS sets "
+                                         "the rate of another device");
     grid_footnote(t, "Paper: %s, %s", g->paper.paper, g->paper.title);
     if (missing.n && !published_comes_first(g))
         grid_footnote(t, "Rows of the paper without a counterpart here: %s", missing.s);

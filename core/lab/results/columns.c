@@ -334,7 +334,7 @@ static int bytes_of(const columns_read *c, size_t i, str *bytes, double *times, 
             return -1;
         x = c->at[of];
     }
-    if (!cJSON_IsString(x)) return fail(e, "found neither a text nor a column derived from one");
+    if (!cJSON_IsString(x)) return fail(e, "found neither a text nor a column that is derived from a text");
     return base64_decode(x->valuestring, bytes) ? fail(e, "found a text that is not base64") : 0;
 }
 
@@ -370,7 +370,7 @@ int columns_stats(columns_read *c, const cJSON *numbers, arena *a, db_stats *out
     const cJSON *x;
     size_t i, j = 0;
     *out = (db_stats){.width = (size_t)cJSON_GetArraySize(numbers)};
-    if (!out->width) return fail(e, "\"stats\": found no column, expected the numbers of some");
+    if (!out->width) return fail(e, "\"stats\": found no column, expected at least one");
     cJSON_ArrayForEach(x, numbers)
     {
         if (read_number(c, x, &i, e) || read_column(c, i, j++, a, out, e)) return -1;

@@ -225,8 +225,8 @@ static int check_others(db *d, const db_experiment_spec *x, err *e)
 #undef RUNS_IN_FORCE
     if (rc >= 0 && live && lost)
         rc = fail(e,
-                  "another process is training it, and %lld of its runs are not in this spec; wait for it, add its "
-                  "rows and seeds, or rename this experiment",
+                  "another process is training this experiment, and %lld of the experiment's runs are not in this "
+                  "spec; wait for that process to end, add the rows and seeds of those runs, or rename this experiment",
                   (long long)lost);
     str_free(&hashes);
     str_free(&seeds);

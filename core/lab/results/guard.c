@@ -43,11 +43,10 @@ int guard_schema(sqlite3 *q, const char *path, int64_t version, err *e)
     while (sql_each(s, "", &rc, e)) {
         const char *type = sql_text(s, 0, &a), *name = sql_text(s, 1, &a);
         if (!same(type, "view") || !is_known_view(name, sql_bytes(s, 2, &a), sqlite3_column_int(s, 3)))
-            rc =
-                fail(e,
-                     "%s: found the %s \"%s\", which ablate did not make and a stranger's database could use to change "
-                     "what is shown; if it is yours, remove it (DROP %s) and keep it in another file",
-                     path, same(type, "table") ? "virtual table" : type, name, type);
+            rc = fail(e,
+                      "%s: found the %s \"%s\", which ablate did not make; in a stranger's database it could falsify "
+                      "what is shown. If you made it, remove it here (DROP %s) and keep it in another file",
+                      path, same(type, "table") ? "virtual table" : type, name, type);
     }
     return rc;
 }
@@ -164,7 +163,7 @@ int read_outputs(const read_detail *d, const char *split, const char *ending, st
     for (size_t i = 0; i < d->n_artifacts; i++)
         if (has_suffix(d->artifacts[i].value, file)) path = d->artifacts[i].value;
     return !path ? fail(e, "run %lld has no outputs for %s: found no file %s%s", (long long)d->run.id, split, file + 1,
-                        d->run.recorded ? "; it was recorded elsewhere" : "")
+                        d->run.recorded ? "; the run was recorded elsewhere" : "")
            : read_run_file(d, path, e) || file_read_regular(path, most, out, e) ? -1
                                                                                 : 0;
 }

@@ -343,8 +343,8 @@ static int one_base(sqlite3 *q, int64_t experiment, err *e)
     if (sql_int(q, e, &n, "SELECT count(*) FROM variant WHERE experiment_id=?1 AND is_base=1 AND archived=0", "i",
                 experiment) < 0)
         return -1;
-    return n > 1 ? fail(e, "its base differs from that of the experiment recorded earlier; remove that one first "
-                           "(`ablate rm`)")
+    return n > 1 ? fail(e, "the record's base differs from the base that the experiment has in the database; remove "
+                           "that experiment first (`ablate rm`)")
                  : 0;
 }
 
@@ -428,11 +428,11 @@ static int make_room(db *d, const cJSON *root, const char *name, err *e)
                         "ss", metric, direction) < 0)
                 return -1;
             if (other)
-                return fail(e,
-                            "metric \"%s\": %s is better here, but %s in other experiments of this database; "
-                            "agree with them (--lower-is-better, --higher-is-better) or use another database (--db)",
-                            metric, same(direction, "min") ? "lower" : "higher",
-                            same(direction, "min") ? "higher" : "lower");
+                return fail(
+                    e,
+                    "metric \"%s\": %s is better here, but %s in other experiments of this database; "
+                    "give the same direction (--lower-is-better, --higher-is-better) or use another database (--db)",
+                    metric, same(direction, "min") ? "lower" : "higher", same(direction, "min") ? "higher" : "lower");
         }
     return 0;
 }

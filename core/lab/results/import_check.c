@@ -66,7 +66,7 @@ static int check_variants(const cJSON *list, err *e)
         {
             const cJSON *q;
             cJSON_ArrayForEach(q, p) if (cJSON_IsArray(q) || cJSON_IsObject(q)) return fail(
-                e, "\"config\": \"%s\": found more than one section deep", p->string);
+                e, "\"config\": \"%s\": found a list or an object in the section, expected a value", p->string);
             if (cJSON_IsArray(p)) return fail(e, "\"config\": \"%s\": found a list, expected a value", p->string);
         }
     }

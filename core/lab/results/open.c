@@ -209,7 +209,7 @@ int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
             char *part = part_of(d, first);
             if (first) remove(part);
             free(part);
-            return fail_in(e, "upgrading the database to a newer version (it stays as it was): ");
+            return fail_in(e, "cannot upgrade the database to a newer version (it stays as it was): ");
         }
     }
     for (int64_t from = 1; from < version && !kept; from++)
@@ -273,8 +273,8 @@ int db_check_path(const char *path, err *e)
     size_t n = strlen(path) + (here ? strlen(here) + 1 : 0);
     free(here);
     if (n > LONGEST)
-        return fail(e, "%.60s...: found a path of %zu bytes to the database, expected at most %d, which SQLite takes",
-                    path, n, LONGEST);
+        return fail(e, "%.60s...: found a path of %zu bytes to the database, expected at most %d, SQLite's limit", path,
+                    n, LONGEST);
     return 0;
 }
 

@@ -322,7 +322,7 @@ int query_print(const db_options *o, const char *sql, enum query_format format, 
     int rc = s ? print[format](s, out, e) : -1;
     if (rc && sqlite3_errcode(r->q) == SQLITE_INTERRUPT) {
         *e = (err){0};
-        fail(e, "query: not finished after %g s; --time-limit SECONDS allows more, 0 any time", limit);
+        fail(e, "query: not finished after %g s; --time-limit SECONDS sets another limit (0: none)", limit);
     }
     sqlite3_finalize(s);
     reader_close(r);

@@ -16,7 +16,7 @@ int sql_fail(sqlite3 *q, err *e, const char *what)
         return fail(e, "%s: the database is damaged (%s); `sqlite3 %s .recover` recovers what is readable", path, said,
                     path);
     case SQLITE_FULL: return fail(e, "%s: the disk is full while %s", path, what);
-    case SQLITE_READONLY: return fail(e, "%s is read-only, found while %s", path, what);
+    case SQLITE_READONLY: return fail(e, "%s is read-only: cannot continue while %s", path, what);
     case SQLITE_CANTOPEN: return fail(e, "%s: cannot open (%s)", path, said);
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return fail(e, "%s: another process still holds the database, while %s", path, what);
@@ -352,8 +352,8 @@ int tx_begin(db *d, bool durable, err *e)
 {
     if (d->pid != getpid())
         return fail(e,
-                    "%s: this database was opened by process %d and process %d, its child, tried to write; only the "
-                    "host process writes",
+                    "%s: this database was opened by process %d; its child, process %d, tried to write, but only the "
+                    "host process may",
                     d->path, (int)d->pid, (int)getpid());
     if (d->group) return sql_script(d->q, "SAVEPOINT one", e);
     if (set_durable(d, durable, e)) return -1;

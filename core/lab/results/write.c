@@ -102,7 +102,7 @@ int db_put_artifact(db *d, const db_claim *c, const char *kind, const char *path
 {
     struct stat st;
     char sha[65];
-    if (stat(path, &st)) return fail(e, "%s: found nothing to record as %s", path, kind);
+    if (stat(path, &st)) return fail(e, "%s: found no such file to record as the run's %s", path, kind);
     if (sha256_file(path, sha, e) || claim_begin(d, c, true, e)) return -1;
     int rc = sql_do(d->q, e, "INSERT OR REPLACE INTO artifact(run_id,kind,path,bytes,sha256) VALUES(?1,?2,?3,?4,?5)",
                     "issis", c->run, kind, path, (int64_t)st.st_size, sha);

@@ -26,7 +26,7 @@ static void warn_of_equal(const worker_run *r, const char *path)
     if (!equal) return;
     char message[192];
     snprintf(message, sizeof message,
-             "%.80s: in %lld of %lld pairs both targets have equal tokens; these count as wrong", path,
+             "%.80s: in %lld of %lld pairs both targets have equal tokens; such pairs count as wrong", path,
              (long long)equal, (long long)p->n);
     log_line(LOG_WARN, "contrast: %s", message);
     event_fact("contrast", message);

@@ -192,7 +192,7 @@ static int send_metrics(const worker_run *r, ab_split split, const ab_metric *m,
         size_t width = facts.sum ? facts.sum->width : 0;
         facts.name = name;
         bad = (size_t)m[i].n_stats == width ? 0
-                                            : fail(e, "task '%s': %s has %lld statistics per sentence, its sum %zu",
+                                            : fail(e, "task '%s': %s has %lld statistics per sentence, expected %zu",
                                                    r->task_plugin->desc.name, name, (long long)m[i].n_stats, width);
         if (!bad && m[i].n_stats) report_documents(name, &documents);
         if (!bad)

@@ -247,7 +247,8 @@ static int open_model(run *r, err *e)
 {
     dtype compute = device_compute(r->cfg.precision, r->on);
     if (compute == BF16 && !device_has_bf16(r->on))
-        log_line(LOG_INFO, "bf16: stored in bf16, multiplied in fp32, because the instruction set has no faster way");
+        log_line(LOG_INFO,
+                 "bf16: numbers are stored in bf16, multiplied in fp32: the instruction set has no faster way");
     if (train_open_model(&r->model, &r->set, r->src, r->tgt, compute, r->on, e)) return -1;
     r->model_open = true;
     config_find_runs(&r->model.cfg, r->job.runs, r->job.folder, &r->memory);

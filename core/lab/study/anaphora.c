@@ -106,8 +106,8 @@ static int add_sentences(measuring *x, err *e)
     }
     if (x->n) return 0;
     return fail(e,
-                "none of %zu pronouns can be measured: their sentences are too long for this model, or its tokens "
-                "are not parts of words",
+                "none of %zu pronouns can be measured: their sentences are too long for this model, or the model's "
+                "tokens cross word boundaries",
                 f->n_pairs);
 }
 

@@ -116,10 +116,10 @@ const char *source_name(weights_source s)
 
 static void notes(grid *g)
 {
-    grid_footnote(g, "previous token, rarest token, constituent: queries whose strongest weight goes to the "
+    grid_footnote(g, "previous token, rarest token, constituent: share of queries whose strongest weight goes to the "
                      "previous token, to the sentence's rarest token (by training count),");
-    grid_footnote(g, "to another word of the smallest constituent around the word (gold trees). By chance: a "
-                     "random token; for constituents, the better of that and the");
+    grid_footnote(g, "to another word of the smallest constituent around the word (gold trees). By chance: the share "
+                     "for a random token; for constituents, the larger of this share and that of the");
     grid_footnote(g, "best fixed distance up to 3. Gradient: Frobenius norm of the softmax's Jacobian, mean over "
                      "queries. Entropy in bits.");
 }
@@ -127,7 +127,7 @@ static void notes(grid *g)
 void footnote_sources(grid *g, const bool seen[FROM_ROWS + 1])
 {
     if (seen[FROM_VALUES])
-        grid_footnote(g, "Weights by value: %s, the derivative's norm for each key, divided by its sum over the keys.",
+        grid_footnote(g, "Weights by value: %s, the derivative's norm for each key as a share of the sum over keys.",
                       influence_source(FROM_VALUES));
     if (seen[FROM_ROWS])
         grid_footnote(g, "Weights by input: %s, computed for the rows that the attention reads, as one head.",

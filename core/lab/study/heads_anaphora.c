@@ -55,13 +55,12 @@ static void write_above(grid *g, size_t column, const spread *s)
 
 static void notes(grid *g)
 {
-    grid_footnote(g,
-                  "antecedent %%: weight from a pronoun (mean over its tokens) to its antecedent's tokens (sum), the "
-                  "nearest earlier mention that is no pronoun, mean over");
-    grid_footnote(g,
-                  "pronouns. other %%: to the nearest earlier mention of another entity, over pronouns that have one. "
-                  "Evenly: the same if a token's weight were spread");
-    grid_footnote(g, "evenly over all it can see. Difference: the antecedent's excess over evenly, less the other's.");
+    grid_footnote(g, "antecedent %%: weight from a pronoun (mean over its tokens) to its antecedent (sum over its "
+                     "tokens), averaged over pronouns. The antecedent is");
+    grid_footnote(g, "the nearest earlier mention of the same entity that is not a pronoun. other %%: the same for the "
+                     "nearest earlier mention of another entity.");
+    grid_footnote(g, "Evenly: the same if a token's weight were spread evenly over all tokens it can see. Difference: "
+                     "the antecedent's excess over evenly, less the other's.");
 }
 
 static void head_line(grid *g, const anaphora_figures *f, const anaphora_head *h, int half)
@@ -102,8 +101,8 @@ static void print_heads(const measured_run *r, const anaphora_figures *f)
     }
     notes(&g);
     grid_footnote(&g,
-                  "%zu pronouns, %zu with another mention; interval and p over them, Student's t, p not corrected for "
-                  "the number of heads.",
+                  "%zu pronouns, %zu with a mention of another entity; interval and p over pronouns (Student's t), p "
+                  "not corrected for the number of heads.",
                   s.n, s.n_other);
     if (best)
         grid_footnote(&g,
@@ -195,7 +194,7 @@ static void print_counts(const coreference *x, const anaphora_figures *f)
     fprintf(stderr, "%zu pronouns with an antecedent in %zu sentences", x->n_pairs, x->n);
     if (x->withheld) fprintf(stderr, "; %zu more sentences have withheld words", x->withheld);
     if (f->left)
-        fprintf(stderr, "; %zu pronouns left out, in sentences too long for the model or with tokens across words",
+        fprintf(stderr, "; %zu pronouns left out, in sentences too long for the model or with tokens that span words",
                 f->left);
     if (f->unknown) fprintf(stderr, "; %zu pronouns are not in the vocabulary", f->unknown);
     fprintf(stderr, "\n");

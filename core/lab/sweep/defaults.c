@@ -183,9 +183,9 @@ int recognize_rows(const db_options *where, const sweep_call *c, spec *s, int re
     if (rows > SHOWN) str_addf(&list, "  and %zu more rows\n", rows - SHOWN);
     if (!bad && rows && rerun != RERUN_CHANGED)
         bad = fail(e,
-                   "%s: this version has other defaults than the one that trained its results:\n%sNothing was trained. "
-                   "Put the old values into the INI to keep these results, or train anew with --rerun changed, which "
-                   "keeps the old ones as older runs (`ablate ls %s --older`)",
+                   "%s: this version of ablate has other defaults than the version that trained the "
+                   "results:\n%sNothing was trained. Put the old values into the INI to keep these results, or train "
+                   "anew with --rerun changed, which keeps the old results as older runs (`ablate ls %s --older`)",
                    s->name, str_text(&list), s->name);
     arena_free(&h.a);
     str_free(&h.names);

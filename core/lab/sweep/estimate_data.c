@@ -161,8 +161,8 @@ static bool read_published(const spec_row *row, const places *p, group *g)
                                        INFINITY, INFINITY};
         }
         g->src = g->tgt = c->vocab_size, g->length = COSTS_SENTENCE, g->published = true;
-        printf("note\t%s is not here; counted with its published size: %.0f lines to train, %.0f of dev, %.0f of test, "
-               "with %g and %g words\n",
+        printf("note\t%s is not here; its published size is used: %.0f lines of train, %.0f of dev, %.0f of test, with "
+               "%g source and %g target words per line\n",
                value, published[i].lines[AB_TRAIN], published[i].lines[AB_DEV], published[i].lines[AB_TEST],
                published[i].src, published[i].tgt);
         return true;

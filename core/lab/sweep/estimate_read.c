@@ -192,7 +192,7 @@ void estimate_line(const sweep_costs *x, const size_t *n_runs, bool searches, in
     if (hours > 0) str_addf(out, ", %.2g core hours", hours);
     if (flops > 0) str_addf(out, "%s%.2g FLOPs", hours > 0 ? " and " : ", ", flops);
     str_addf(out, ", %s of memory each", size(memory, text[0]));
-    if (gpu > 0) str_addf(out, " and of its GPU %s", size(gpu, text[0]));
+    if (gpu > 0) str_addf(out, " and %s of GPU memory each", size(gpu, text[0]));
     str_addf(out, ", %s of disk", size(disk, text[4]));
     if (workers > 1)
         str_addf(out, "; %lld at a time about %s", (long long)workers,

@@ -59,7 +59,7 @@ int check_origins(const spec *s, const db_options *where, prepared *out, err *e)
         if (!r) r = reader_open_any(where, &why);
         AUTOFREE char *path = r ? origin_file(r, text, start ? s->rows[i].config.start_step : 0, &why) : NULL;
         if (!path)
-            rc = fail(e, "row %s: %s = %s: found no such file, nor such a run: %s", s->rows[i].name, key, text,
+            rc = fail(e, "row %s: %s = %s: found no such file and no such run: %s", s->rows[i].name, key, text,
                       why.text);
         else if (out)
             prepared_choose(out, s->rows[i].name, key, path_is_below(runs, path) ? config_unmoved(key, path) : path);

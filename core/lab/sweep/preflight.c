@@ -25,10 +25,9 @@ int read_machine(const spec *s, sweep_options *o, err *e)
         for (int k = 0; k < 2; k++) {
             const char *key = k ? "threads" : "device", *own = settings_get(&s->rows[i].settings, key);
             if (!same(own, settings_get(&base->settings, key)))
-                return fail(e,
-                            "row %s: %s = %s: device and threads apply to the whole sweep; set them in "
-                            "[base] or with --%s",
-                            s->rows[i].name, key, own, key);
+                return fail(
+                    e, "row %s: %s = %s: device and threads apply to the whole sweep; set them in [base] or with --%s",
+                    s->rows[i].name, key, own, key);
         }
     if (!o->device) {
         snprintf(o->own_device, sizeof o->own_device, "%s", settings_get(&base->settings, "device"));
@@ -123,7 +122,7 @@ int dry_run(const spec *s, sweep_options *o, const sweep_call *c, err *e)
         room_lacks(&x, s, o, &text, &lack);
         if (x.busy > BUSY)
             str_addf(&text,
-                     "other processes work on this machine: 1 s of a processor took %.1f s; these times hold for an "
+                     "other processes work on this machine: 1 s of processor time took %.1f s; the times are for an "
                      "idle machine\n",
                      x.busy);
         str_addc(&text, '\n');

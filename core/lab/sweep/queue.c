@@ -85,7 +85,7 @@ void choose_runs(const spec *s, const sweep_costs *x, const db_frozen *f, size_t
 void show_gaps(const db_counts *n)
 {
     if (n->of[DB_FAILED])
-        fprintf(stderr, "%zu failed: `ablate watch RUN --log` shows why, --rerun failed tries again\n",
+        fprintf(stderr, "%zu failed (see `ablate watch RUN --log`): repeat with `--rerun failed` to train them again\n",
                 n->of[DB_FAILED]);
     if (n->of[DB_KILLED]) fprintf(stderr, "%zu killed: the same command resumes them\n", n->of[DB_KILLED]);
     if (n->of[DB_RUNNING])

@@ -5,8 +5,8 @@
 static void no_room(const char *row, double needs, double has, const char *of, const char *what, err *e)
 {
     fail(e,
-         "%s%sfound %.3g GB of %s free, expected %.3g GB%s: no run was started. Free some, train less at a time, or "
-         "start all the same with --ignore-room",
+         "%s%sfound %.3g GB of %s free, expected %.3g GB%s: no run was started. Free some, train fewer runs at a time, "
+         "or add --ignore-room to start anyway",
          row, *row ? ": " : "", has / 1e9, of, needs / 1e9, what);
 }
 

@@ -149,7 +149,7 @@ static int foresee(sweep *s, const estimate_data *d, size_t *left, search_left *
     err why = {0};
     if (*s->spec.analysis.match && d->n && match_counted(&s->spec, &t, d->groups[d->of[0]].tgt, found, &why))
         printf("note\tmatch = %s is not counted%s%s\n", s->spec.analysis.match,
-               *why.text ? ": " : ": it is timed when it runs", why.text);
+               *why.text ? ": " : ": `ablate run` times some steps first", why.text);
     for (int round = 0; round < 2 && !bad; round++) {
         if (round) bad = search_count_left(&s->spec, &t, trials, found, searches, e);
         if (!bad) bad = read_again(s, t.plugins, e);

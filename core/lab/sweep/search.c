@@ -244,7 +244,7 @@ static int choose(searcher *s, err *e)
         for (size_t k = 0; k < r->row->n_tunes && s->t->talk; k++)
             fprintf(stderr, "search: %s gets %s = %s, dev PPL %.4g, best of %zu candidates%s\n", r->row->name,
                     r->row->tunes[k].key, format_real(best->value[k], number), best->score, r->n,
-                    candidate_at_edge(r, best, k) ? ", at the edge of what was tried" : "");
+                    candidate_at_edge(r, best, k) ? ", at an end of the values tried" : "");
     }
     return 0;
 }

@@ -135,7 +135,7 @@ static void test_log(void)
     CHECK_TEXT(out_text, "one\ntwo\nthree\n");
     CHECK_INT(RUN(&watch_command, "watch", "4", "--log", "-n", "two"), 2);
     CHECK_INT(RUN(&watch_command, "watch", "6", "--log"), 1);
-    CHECK_HAS(err_text, "it was never started");
+    CHECK_HAS(err_text, "the run was never started");
     free(log);
     free(of_run);
 }

@@ -218,7 +218,7 @@ static void check_refused(void)
     CHECK(isnan(c.delta) && isnan(c.p) && isnan(c.p_models));
     make(0, 3, 50, 1, "ACC"), make(1, 3, 50, 1, "ACC");
     for (size_t s = 0; s < 3; s++) rows[0].runs[s].references = "dev.ref aa", rows[1].runs[s].references = "dev.ref bb";
-    CHECK_HAS(compare(2, 1, NULL).refused, "different references");
+    CHECK_HAS(compare(2, 1, NULL).refused, "references differ");
     for (size_t s = 0; s < 3; s++)
         rows[1].runs[s].references = "dev.ref aa", rows[1].results[s].stats.n = SENTENCES - 1;
     c = compare(2, 1, NULL);
@@ -251,7 +251,7 @@ static void check_left_out(void)
     for (size_t s = 0; s < 3; s++) rows[0].runs[s].references = "dev.ref aa", rows[1].runs[s].references = "dev.ref bb";
     c = compare(2, 1, NULL);
     CHECK(!c.left_out); /* the statistics would make no difference */
-    CHECK_HAS(c.refused, "different references");
+    CHECK_HAS(c.refused, "references differ");
 }
 
 /* Two bases, with means 50 and 80, the second with more variance, and each with rows of its own. A row gets the numbers

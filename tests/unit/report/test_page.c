@@ -23,7 +23,7 @@ static void test_page(void)
     CHECK_INT(page_print(r, "three", true, &s, &e), 0);
     CHECK(strstr(s.s, "<body data-live>"));
     CHECK_HAS(
-        s.s, "<p>Worse: A/heads=1. No verdict, which needs 3 seeds per row and no failed run: A/heads=16. "
+        s.s, "<p>Worse: A/heads=1. No verdict (needs 3 seeds per row and no failed run): A/heads=16. "
              "Lines are 95 % intervals for the design; better and worse mean p of at most 0.05 after Holm over 1 row.");
     CHECK(strstr(s.s, "<g data-row=\"A/heads=1\"><title>A/heads=1, seed 2</title><path"));
     CHECK(strstr(s.s, "<tr class=\"rule\" tabindex=\"0\" data-row=\"A/heads=1\">"));
@@ -122,9 +122,9 @@ static void test_plot(void)
     free(t);
     plot_options wrong = {.experiment = "three", .over = "head", .to = "x.svg"};
     CHECK_INT(plot_write(r, &wrong, &e), -1);
-    CHECK_HAS(
-        e.text,
-        "--over head: no row of three changes it; there are: heads, dropout, position, step, params, flops, time");
+    CHECK_HAS(e.text, "--over head: no row of three changes this key; expected one of: heads, dropout, position, step, "
+                      "params, flops, "
+                      "time");
     e.text[0] = 0;
     wrong = (plot_options){.experiment = "three", .over = "heads", .bars = "sem", .to = "x.svg"};
     CHECK_INT(plot_write(r, &wrong, &e), -1);

@@ -69,7 +69,7 @@ static void test_text(void)
     CHECK_LINE(t, "Δ, interval and p",
                "Δ, interval and p: ACC of the row's design against base, over seeds and sentences (crossed components, "
                "Howe's interval); interval and p for each row alone, p Holm over 1 planned row.");
-    CHECK_HAS(t, "Least detectable difference in ACC (power 80 %, the table's middle row): 6.89 with 3 "
+    CHECK_HAS(t, "Least detectable difference in ACC (power 80 %, median over rows): 6.89 with 3 "
                  "seeds; with 5 4.09");
     CHECK_HAS(t, "No interval, p or verdict where runs failed or diverged: A/heads=16 (1).");
     CHECK(!strstr(t, "p models"));
@@ -88,8 +88,8 @@ static void test_text(void)
     CHECK_LINE(t, "(A)   heads=1 ", "(A)   heads=1           1      5.30  +8.2 %        65.1");
     CHECK_HAS(t, "One seed says nothing about a design: another seed of any row may differ as much. No test over "
                  "sentences either");
-    CHECK_HAS(t, "unknown with one seed. In standard deviations over seeds (power 80 %), by seeds per row: 3 find 3.5, "
-                 "5 find 2.1");
+    CHECK_HAS(t, "unknown with one seed. Seeds per row, and the difference that they find (power 80 %), in "
+                 "standard deviations over seeds: 3 find 3.5, 5 find 2.1");
     free(t);
     t = print("one", TABLE_TEXT, false, "acc");
     CHECK_LINE(t, "row", "row   change            n       ACC  Δ ACC  p models  params (M)");

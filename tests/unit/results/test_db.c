@@ -358,7 +358,7 @@ static void test_fork(db *d)
         err mine = {0};
         int rc = db_remove(d, &(int64_t){1}, 1, NULL, &mine);
         db_close(d);
-        _exit(rc == -1 && strstr(mine.text, "only the host process writes") ? 0 : 1);
+        _exit(rc == -1 && strstr(mine.text, "only the host process may") ? 0 : 1);
     }
     int status = -1;
     waitpid(child, &status, 0);
