@@ -58,7 +58,7 @@ def _check(name: str) -> None:
             return
         frame = frame.f_back
     raise Error(
-        f"{name} was called while the graph is traced: a graph may depend on arguments and settings only, not on the "
+        f"{name} was used while the graph is traced: a graph may depend on arguments and settings only, not on the "
         "time, the environment, files or the process; make it a parameter of the plugin, or a constant of its file"
     )
 

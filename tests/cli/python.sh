@@ -109,14 +109,14 @@ mistake 'c.fail("found no luck, expected some")' "found no luck, expected some"
 mistake 'q = c.assign(q, k)' "c.assign was called in an attention's forward; it may be called in an optimizer's update"
 mistake 'q = ab.log(q)' "AttributeError: ablate has no 'log'"
 mistake 'raise SystemExit(0)' "the plugin ends the process: plugins return, they do not exit"
-mistake 'q = q * len(open(__file__).read())' "open was called while the graph is traced"
-mistake 'import os; q = q * len(os.environ)' "os.environ was called while the graph is traced"
-mistake 'import time; q = q * time.time()' "time.time was called while the graph is traced: a graph may depend on arguments"
+mistake 'q = q * len(open(__file__).read())' "open was used while the graph is traced"
+mistake 'import os; q = q * len(os.environ)' "os.environ was used while the graph is traced"
+mistake 'import time; q = q * time.time()' "time.time was used while the graph is traced: a graph may depend on arguments"
 for clock in 'time() time.time' 'date.today().day date.today' 'd.datetime.now().day datetime.now'; do
     head="import datetime as d
 from datetime import date
 from time import time
-$head" LINE=10 mistake "q = q * ${clock% *}" "${clock#* } was called while the graph is traced"
+$head" LINE=10 mistake "q = q * ${clock% *}" "${clock#* } was used while the graph is traced"
 done
 # loads TEXT MESSAGE: a file of this text cannot be loaded
 loads() {

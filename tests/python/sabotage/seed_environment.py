@@ -1,5 +1,5 @@
 # fails: build
-# says: seed_environment.py:11: os.environ was called while the graph is traced
+# says: seed_environment.py:11: os.environ was used while the graph is traced
 import os
 
 import ablate as ab

@@ -1,5 +1,5 @@
 # fails: build
-# says: seed_file.py:10: os.access was called while the graph is traced
+# says: seed_file.py:10: os.access was used while the graph is traced
 import os
 
 import ablate as ab

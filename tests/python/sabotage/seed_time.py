@@ -1,5 +1,5 @@
 # fails: build
-# says: seed_time.py:11: time.time was called while the graph is traced
+# says: seed_time.py:11: time.time was used while the graph is traced
 import time
 
 import ablate as ab
