@@ -43,8 +43,7 @@ static int agree(const invocation *c, void *options)
     err e = {0};
     for (size_t k = 0; k < n && !e.text[0]; k++) {
         if (!file_lines(c->word[k], &f[k].text, &f[k].line, &f[k].n, &e) && f[k].n != f[0].n)
-            fail(&e, "%s has %zu lines and %s has %zu; they are compared line by line", c->word[0], f[0].n, c->word[k],
-                 f[k].n);
+            fail(&e, "%s has %zu lines and %s has %zu; both need equally many", c->word[0], f[0].n, c->word[k], f[k].n);
     }
     if (!e.text[0]) print(c, f, n, o->number, o->keep);
     for (size_t k = 0; k < n; k++) {

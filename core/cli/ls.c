@@ -289,7 +289,7 @@ static int ls(const invocation *c, void *options)
     err e = {0};
     if (o->older && !c->n_words) return call_usage(c, "--older needs an experiment");
     if (o->recorded && (o->older || c->n_words))
-        return call_usage(c, "--recorded lists names: expected no %s with it", c->n_words ? "experiment" : "--older");
+        return call_usage(c, "--recorded cannot be combined with %s", c->n_words ? "an experiment" : "--older");
     reader *r = (o->recorded || c->n_words ? reader_open_any : reader_open)(&c->p.db, &e);
     int rc = !r            ? -1
              : o->recorded ? list_recorded(r, o->json, &e)

@@ -14,7 +14,8 @@ static int patch(const invocation *c, void *options)
 #define AT(field) offsetof(patch_options, field)
 static const option options[] = {
     {"--from", "LINE", "the sentence that provides activations", OPTION_TEXT, AT(from), .required = true},
-    {"--to", "LINE", "the sentence that gets them, with equally many tokens", OPTION_TEXT, AT(to), .required = true},
+    {"--to", "LINE", "the sentence that gets the activations, with as many tokens as --from", OPTION_TEXT, AT(to),
+     .required = true},
     {"--target", "LINE",
      "the text whose loss is measured: a translation, or a continuation [the model's output for --to; for a language "
      "model --to itself]",

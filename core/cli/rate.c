@@ -174,7 +174,7 @@ const command rate_command = {
     .part = FOR_RESULTS,
     .does = "add a metric that another program computes from the outputs, such as COMET",
     .about = "The value of a run is the mean of its sentences' numbers, which are kept: table, report, plot and gate "
-             "then work with\nthe metric, with intervals. Called again, it replaces the numbers.",
+             "then work with\nthe metric, with intervals. The next call replaces the numbers.",
     .arguments = "EXPERIMENT METRIC",
     .choices = CHOICES_EXPERIMENTS,
     .options = table,

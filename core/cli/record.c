@@ -33,7 +33,7 @@ static int record(const invocation *c, void *options)
 
 static const option options[] = {{"--statistics", "METRIC,...",
                                   "metrics that keep their statistics per sentence, or none [all]; tables of the "
-                                  "record have intervals, p and verdicts in these only",
+                                  "record have intervals, p and verdicts only in these metrics",
                                   OPTION_TEXT, offsetof(record_options, statistics)},
                                  OPTION_DATABASE,
                                  {0}};

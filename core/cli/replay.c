@@ -49,7 +49,7 @@ static const option options[] = {
     {"--gdb", NULL, "run under gdb, if it is installed", OPTION_FLAG, AT(what.gdb)},
     {"--profile", NULL, "print the time per operation on standard error", OPTION_FLAG, AT(what.profile)},
     OPTION_PLUGIN_PATH,
-    {"-s", "KEY=VALUE", "for an INI: override a setting of its [base]", OPTION_LIST, AT(set), .choices = CHOICES_KEYS},
+    {"-s", "KEY=VALUE", "override a setting of the INI's [base]", OPTION_LIST, AT(set), .choices = CHOICES_KEYS},
     {"--seed", "N", "for an INI: the run's seed [the INI's first]", OPTION_COUNT, AT(seed), 0, 4294967295.0},
     OPTION_DATABASE,
     {0}};

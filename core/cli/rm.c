@@ -228,7 +228,7 @@ static int rm(const invocation *c, void *options)
 static const option options[] = {
     {"--experiment", "NAME", "remove an experiment with all its runs, older ones too", OPTION_TEXT,
      offsetof(rm_options, experiment), .choices = CHOICES_EXPERIMENTS},
-    {"--older", NULL, "with --experiment: only the older runs, which its table leaves out", OPTION_FLAG,
+    {"--older", NULL, "with --experiment: only the older runs, which the table leaves out", OPTION_FLAG,
      offsetof(rm_options, older)},
     {"--undo", NULL, "with --experiment: show its older runs again, as rows ROW~1, ROW~2 ..., and remove nothing",
      OPTION_FLAG, offsetof(rm_options, undo)},

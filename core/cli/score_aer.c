@@ -41,8 +41,8 @@ static int read_links(const char *file, size_t line, const char *text, links *ou
         if (good) tgt = strtoul(end + 1, &last, 10);
         if (!good || (*last && *last != ' ' && *last != '\t') || src >= UINT32_MAX || tgt >= UINT32_MAX)
             return fail(e,
-                        "%s:%zu: found \"%.*s\", expected links such as 0-2 (sure) or 1p3 (possible): source and "
-                        "target word, from 0",
+                        "%s:%zu: found \"%.*s\", expected links such as 0-2 (sure) or 1p3 (possible): the numbers of "
+                        "two words, from 0",
                         file, line, (int)strcspn(p, " \t"), p);
         out->at = grow(out->at, &out->cap, out->n + 1, sizeof *out->at);
         out->at[out->n++] = (alignment_link){(uint64_t)src << 32 | tgt, kind == '-'};

@@ -38,7 +38,7 @@ int score_parts(const char *const *paths, size_t n_paths, size_t *lines_read, sc
     char **lines[1 + MOST_FILES];
     int bad = input_check(e), rc = 1;
     size_t open = 1;
-    if (n_paths > MOST_FILES) bad = fail(e, "found more than %d files, expected fewer", MOST_FILES);
+    if (n_paths > MOST_FILES) bad = fail(e, "expected at most %d files", MOST_FILES);
     for (; open <= n_paths && !bad; open++) {
         bad = input_open(&in[open], paths[open - 1], e);
         in[open].whole = true;

@@ -199,9 +199,9 @@ static int show(const invocation *c, void *options)
 static const option options[] = {
     {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(show_options, json)},
     {"--ini", NULL, "print an INI that trains the same run again", OPTION_FLAG, offsetof(show_options, ini)},
-    {"--hyp", "SPLIT", "print its outputs for dev or test, one per line", OPTION_TEXT, offsetof(show_options, hyp),
-     .choices = CHOICES_SPLITS},
-    {"--ref", "SPLIT", "print the references of its outputs, one per line", OPTION_TEXT, offsetof(show_options, ref),
+    {"--hyp", "SPLIT", "print the run's outputs for dev or test, one per line", OPTION_TEXT,
+     offsetof(show_options, hyp), .choices = CHOICES_SPLITS},
+    {"--ref", "SPLIT", "print the references of those outputs, one per line", OPTION_TEXT, offsetof(show_options, ref),
      .choices = CHOICES_SPLITS},
     OPTION_DATABASE,
     {0}};

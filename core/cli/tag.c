@@ -13,7 +13,7 @@ static int tag(const invocation *c, void *options)
     const char *name = arena_strndup(&a, c->word[1], equals ? (size_t)(equals - c->word[1]) : SIZE_MAX);
     int64_t *ids;
     size_t n = 0;
-    if (!*name) fail(&e, "found no name of a tag, expected NAME=VALUE, or NAME to remove it");
+    if (!*name) fail(&e, "found no name of a tag, expected NAME=VALUE, or NAME to remove a tag");
     if (value && !is_printable(value, false))
         fail(&e, "%s: found a control character, expected text of one line", value);
     if (!is_printable(name, false)) fail(&e, "%s: found a control character, expected a name", name);

@@ -118,7 +118,8 @@ static const watch_options defaults = {.every = 1};
 static const option options[] = {
     {"--every", "S", "refresh interval in seconds [1]", OPTION_REAL, AT(every), 0.05, 3600},
     {"--once", NULL, "print one frame on standard output; works without a terminal", OPTION_FLAG, AT(once)},
-    {"--log", NULL, "print the log of RUN until the run ends; with --once only its present text", OPTION_FLAG, AT(log)},
+    {"--log", NULL, "print the log of RUN until the run ends; with --once only the log's present text", OPTION_FLAG,
+     AT(log)},
     {"--lines -n", "N", "with --log: begin with the last N lines [all]", OPTION_COUNT, AT(lines), 0, 1e9},
     OPTION_DATABASE,
     {0}};

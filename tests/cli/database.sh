@@ -119,7 +119,7 @@ exits 1 ablate sync smal
 has err 'found no experiment "smal"'
 exits 0 ablate sync small
 exits 2 ablate ls small --recorded
-has err "--recorded lists names: expected no experiment with it"
+has err "--recorded cannot be combined with an experiment"
 
 echo "another host's spec does not take rows away"
 tiny shared 100000 >shared.ini

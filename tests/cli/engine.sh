@@ -151,7 +151,7 @@ tiny wrong 10 >wrong.ini
 exits 1 launch wrong.ini --launcher 'no-such-program {}'
 has err "its launcher ended 3 times without training it, at last with status 127"
 exits 1 ablate worker "$ABLATE_HOME/runs"
-has err "found no run that waits for a task"
+has err "no run waits for a task here"
 mkdir "a place"
 exits 1 ablate run wrong.ini --db "$work/a place/other.db" --launcher 'sh -c "{}"' --progress none
 has err "found ' ' in the path, expected only letters, digits"

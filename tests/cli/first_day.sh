@@ -8,7 +8,7 @@ verdict_of() { sed -n 's|.*<h2>Verdict</h2>||p; /<p>.*Lines are/p' "$1" | tail -
 echo "one function decides verdicts"
 { tiny judged 10 | sed '2a seeds = 1..3'; printf '[criterion]\nmetric = PPL\nmargin = 50\n[sweep A]\nheads = 1, 4\n'; } >judged.ini
 exits 0 ablate run judged.ini --threads 1 --progress none
-hasnt err "no row gets one"
+hasnt err "no row gets a verdict"
 has out "3 or more seeds per row"
 verdicts=$(sql "SELECT DISTINCT verdict FROM paired WHERE experiment='judged' AND metric='PPL'")
 exits 0 ablate report judged -o judged.html
@@ -20,7 +20,7 @@ done
 hasnt judged.html "No verdict"
 sed 's/^\[criterion\]/&\nseeds = 5/; s/= judged/= few/' judged.ini >few.ini
 exits 0 ablate run few.ini --threads 1 --progress none
-has err "few.ini: [criterion]: a verdict needs 5 seeds per row, and this experiment has 3: no row gets one"
+has err "few.ini: [criterion]: a verdict needs 5 seeds per row, but this experiment has 3: no row gets a verdict"
 exits 0 ablate report few -o few.html
 has few.html "No verdict (needs 5 seeds per row and no failed run): A/heads=1, A/heads=4. "
 hasnt few.html "Undecided"

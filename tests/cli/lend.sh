@@ -53,7 +53,7 @@ exits 0 taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/-/,/' | awk -F, '{ print
     "$program" run tail.ini --workers auto --no-check --progress plain
 has err "2 runs at a time"
 equal "$(grep -m1 '^start' err)" "start   long s1" "the first run to start"
-has err "threads long s1  2 from here on: no run waits for these cores"
+has err "threads long s1  now 2: no run waits for these cores"
 equal "$(sql "SELECT value FROM tag WHERE tag='threads_lent'" | sed 's/step [0-9]*/step N/')" "2 from step N" "what it records"
 equal "$(sql "SELECT count(*) FROM runs WHERE tokens_second > 0")" 2 "runs with a speed of their own threads"
 exits 0 ablate run tail.ini --threads 1 --workers 1 --no-check --progress none --db alone.db

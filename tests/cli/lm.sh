@@ -174,5 +174,5 @@ exits 0 ablate run recall.ini --threads 1 --progress none --db alone.db --only b
 equal "$(sql "select status from runs where row = 'base'" alone.db)" done \
     "an attention that plays no cross attention, where there is none"
 exits 1 ablate generate --db recall.db --run recall/base
-has err "task recall labels its inputs; its model cannot continue a text"
+has err "a model of task recall labels inputs; it cannot continue a text"
 finish

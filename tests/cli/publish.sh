@@ -80,7 +80,7 @@ has out "digits agree"
 has out "retrained: 0 of 1 runs with the same digits"
 cp -r folder four && awk -F, -v OFS=, 'NR == 2 { $5 += 0.001 } 1' folder/table.csv >four/table.csv && (cd four && sha256sum $(awk '{ print $2 }' SHA256SUMS) >sums && mv sums SHA256SUMS)
 exits 1 ablate verify four --runs 0
-has out "the runs give another one than table.csv"
+has out "the runs give another table than table.csv"
 printf '%s  ../outside\n' "$(printf x | sha256sum | cut -c1-64)" >four/SHA256SUMS
 exits 1 ablate verify four --runs 0
 has err 'SHA256SUMS:1: four: found the name "../outside" with the part .., expected one below this folder'

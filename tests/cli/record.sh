@@ -78,7 +78,7 @@ exits 2 ablate record lm x.json --statistics
 exits 2 ablate record lm x.json --statistics ""
 has err "--statistics: found nothing, expected METRIC,... or none"
 exits 1 ablate record lm x.json --statistics PPL,BLEU
-has err '--statistics: found "BLEU", expected metrics that have some: PPL, '
+has err '--statistics: found "BLEU", expected metrics that have statistics: PPL, '
 [ ! -e x.json ] || wrong "a refused record was written"
 exits 0 ablate record lm some.json --statistics token_accuracy,bits_per_char
 has err "Left out: per-sentence statistics of PPL, bits_per_byte, loss. Tables of the record"
@@ -111,5 +111,5 @@ has out "statistics loss"
 exits 0 ablate record lm again.json --db some.db
 cmp some.json again.json || wrong "a record of a record without some statistics differs"
 exits 1 ablate record lm x.json --db some.db --statistics loss
-has err 'found "loss", expected metrics that have some: bits_per_char, token_accuracy'
+has err 'found "loss", expected metrics that have statistics: bits_per_char, token_accuracy'
 finish

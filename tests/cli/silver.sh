@@ -102,7 +102,7 @@ exits 0 ablate score agree --number x y x
 equal "$(tr '\t\n' ':;' <out)" "1:a;3:;4:d;" "numbered lines"
 printf 'a\n' >z
 exits 2 ablate score agree x z
-has err "x has 4 lines and z has 1; they are compared line by line"
+has err "x has 4 lines and z has 1; both need equally many"
 exits 2 ablate score agree x
 has err "expected two or more files"
 exits 2 ablate score agree x y --numbers

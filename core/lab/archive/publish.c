@@ -144,10 +144,10 @@ static int write_plugin(publishing *p, const cJSON *one, err *e)
         bool changed = plugin_hash(file, now, &none) || !same(now, hash);
         str_addf(&p->sources, "- %s: plugins/%s, %s %s%s\n", name, source,
                  python ? "SHA-256 with its imports and ablate's version" : "SHA-256 of the object", hash,
-                 changed ? "; **it has changed since the runs, so the source may have too**" : "");
-        if (changed) print_notice(p, "plugin %s has changed since its runs: its source may differ from theirs\n", name);
+                 changed ? "; **the plugin has changed since the runs, so the source may have changed too**" : "");
+        if (changed) print_notice(p, "plugin %s has changed since the runs: the source may differ from theirs\n", name);
     } else if (!is_shipped(file)) {
-        str_addf(&p->sources, "- %s: SHA-256 of the object %s; its source was not found beside it\n", name, hash);
+        str_addf(&p->sources, "- %s: SHA-256 of the object %s; found no source beside the object\n", name, hash);
         print_notice(p, "plugin %s: found no %s beside %s; the folder has only the plugin's hash\n", name, source,
                      file);
     }

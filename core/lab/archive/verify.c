@@ -165,7 +165,8 @@ static int check_folder(const workbench *w, const char *folder, const char *expe
     if (check_sums(folder, &files, &bad, e)) return -1;
     printf("files: %zu of %zu match " ARTIFACT_SUMS "\n", files - bad, files);
     if (check_table(w, folder, experiment, &equal, e)) return -1;
-    printf("table: the runs give %s\n", equal ? ARTIFACT_TABLE ", digit by digit" : "another one than " ARTIFACT_TABLE);
+    printf("table: the runs give %s\n",
+           equal ? ARTIFACT_TABLE ", digit by digit" : "another table than " ARTIFACT_TABLE);
     *holds = !bad && equal;
     return 0;
 }

@@ -229,7 +229,7 @@ static void warn_overrides(build *b, const section *options)
                     str_addf(&rows, "%s%s (%s)", rows.n ? ", " : "", b->s->rows[r].name, own);
             if (rows.n)
                 str_addf(&b->s->warnings,
-                         "-s %s changes [base]; these rows set it themselves and keep their value: %s\n", key,
+                         "-s %s changes [base]; these rows set the key themselves and keep their value: %s\n", key,
                          str_text(&rows));
             str_free(&rows);
         }

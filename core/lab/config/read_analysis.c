@@ -170,7 +170,8 @@ void read_criterion(build *b, const ini_entry *at, size_t n)
     k->seeds = (size_t)seeds;
     if (trained < seeds)
         str_addf(&b->s->warnings,
-                 "%s: [criterion]: a verdict needs %lld seeds per row, and this experiment has %lld: no row gets one\n",
+                 "%s: [criterion]: a verdict needs %lld seeds per row, but this experiment has %lld: no row gets a "
+                 "verdict\n",
                  b->s->path, (long long)seeds, (long long)trained);
 }
 

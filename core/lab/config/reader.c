@@ -216,7 +216,7 @@ static bool include(reader *r, const char *value)
     const char *folder = strrchr(r->path, '/'), *name = unquote(value, r->a), *where = place(r);
     const char *path =
         *name == '/' || !folder ? name : arena_printf(r->a, "%.*s/%s", (int)(folder - r->path), r->path, name);
-    if (!r->file) return refuse(r, "include: found in text that is not a file, expected no include");
+    if (!r->file) return refuse(r, "include: found in a text that is not a file, which cannot include files");
     if (r->section)
         return refuse(r, "include: found below [%s], expected it above the first section", r->section->title);
     const char *identity = identity_of(path, r->a);

@@ -15,7 +15,7 @@ static const slurm_key keys[] = {
     {"account", "--account", WORD, "account to charge"},
     {"qos", "--qos", WORD, "quality of service"},
     {"time", "--time", TIME,
-     "time limit of a task; 120 s before it, workers write a checkpoint and the task is requeued"},
+     "time limit of a task; 120 s before the limit, workers write a checkpoint and the task is requeued"},
     {"mem", "--mem", MEMORY, "memory per node of a task"},
     {"cpus_per_task", "--cpus-per-task", COUNT, "cores of a task, shared by its runs; with ranks: cores of each rank"},
     {"gres", "--gres", WORD, "other resources, such as gpu:1"},
@@ -23,7 +23,7 @@ static const slurm_key keys[] = {
     {"exclude", "--exclude", WORD, "nodes to avoid"},
     {"runs_per_task", NULL, RUNS, "runs that share a task's cores at the same time, like --runs-per-task"},
     {"extra", NULL, EXTRA,
-     "other options of sbatch, separated by blanks: \"--nice=100 --mail-type=FAIL\"; `--slurm-args` takes all"},
+     "other options of sbatch, separated by blanks: \"--nice=100 --mail-type=FAIL\"; `--slurm-args` takes any option"},
 };
 /* Options that `extra` may have, with = if they need a value. None chooses a program, its environment or a file. */
 #define EXTRAS                                                                                                         \

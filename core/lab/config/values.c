@@ -208,7 +208,7 @@ static bool check_plugin(build *b, const char *where, const char *label, const c
             names[n++] = b->known[i].schema->name;
             str_addf(&list, "%s%s", n > 1 ? ", " : "", names[n - 1]);
         }
-    complain(b, where, label, "found \"%s\", expected a plugin of kind %s (%s) or the path of one%s", value, kind,
+    complain(b, where, label, "found \"%s\", expected a plugin of kind %s (%s) or the path of a plugin%s", value, kind,
              n ? str_text(&list) : "none is loaded", suggestion(value, names, n, ""));
     str_free(&list);
     return false;

@@ -42,7 +42,7 @@ void launch_lend(launcher *l)
         event_threads_line(&line, threads);
         if (send(on[i]->jobs, line.s, line.n, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)line.n) {
             on[i]->lent = threads;
-            progress_line(&l->p, "threads %s s%lld  %d from here on: no run waits for these cores", on[i]->claim.name,
+            progress_line(&l->p, "threads %s s%lld  now %d: no run waits for these cores", on[i]->claim.name,
                           (long long)on[i]->claim.seed, threads);
         }
     }

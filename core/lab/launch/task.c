@@ -269,12 +269,12 @@ int task_run_folder(const char *program, const char *folder, err *e)
     AUTOFREE char *job = path_join(folder, "job");
     char *line = NULL;
     task t = {.job = job, .n = 1};
-    int code = file_exists(job)
-                   ? file_read(job, &text, e)
-                   : fail(e,
-                          "%s: found no run that waits for a task: it has ended, or `ablate run --launcher` did not "
-                          "prepare it",
-                          folder);
+    int code =
+        file_exists(job)
+            ? file_read(job, &text, e)
+            : fail(e,
+                   "%s: no run waits for a task here: the run has ended, or `ablate run --launcher` did not prepare it",
+                   folder);
     if (!code) line = strchr(text.s, '\n');
     if (!code && (!line || (*line = 0, !parse_int(trim(line + 1), &t.first))))
         code = fail(e, "%s: found a job that this program did not write", job);

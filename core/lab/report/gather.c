@@ -352,8 +352,8 @@ static int join_paper(gathered *g, arena *a, err *e)
     const char *table = g->x.paper_table && *g->x.paper_table ? g->x.paper_table : paper_table_of(g->x.name);
     if (!table)
         return fail(e,
-                    "experiment \"%s\": belongs to no published table; name one in its [experiment] section, "
-                    "such as `paper = table3`",
+                    "experiment \"%s\": belongs to no published table; name a table in the INI's [experiment], such as "
+                    "`paper = table3`",
                     g->x.name);
     int rc = published_read(table, a, &g->paper, e);
     if (rc > 0) rc = fail(e, "experiment \"%s\": found no published table \"%s\"", g->x.name, table);

@@ -281,7 +281,7 @@ static int check_metrics(sqlite3 *q, int64_t experiment, const char *keep, err *
         const char *name = arena_strndup(&a, at, strcspn(at, ",")), *is = arena_printf(&a, ", %s,", name),
                    *in = arena_printf(&a, ", %s,", str_text(&known));
         if (!*name || !strstr(in, is))
-            rc = fail(e, "--statistics: found \"%s\", expected metrics that have some: %s", name,
+            rc = fail(e, "--statistics: found \"%s\", expected metrics that have statistics: %s", name,
                       known.n ? known.s : "there are none");
     }
     arena_free(&a);

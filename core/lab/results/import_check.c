@@ -82,7 +82,7 @@ static int check_runs(const cJSON *list, err *e)
     {
         const char *status = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(r, "status"));
         if (same(status, "done") && !cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(r, "results")))
-            return fail(e, "found a run that is done and has no results, expected at least one");
+            return fail(e, "found a run that is done and has no results, expected at least one result");
     }
     return 0;
 }

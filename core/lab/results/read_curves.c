@@ -88,7 +88,7 @@ int64_t reader_find_run(reader *r, const char *text, err *e)
     size_t n;
     int64_t id = reader_find_runs(r, text, &a, &ids, &n, e) ? -1 : ids[0];
     if (id >= 0 && n > 1)
-        log_line(LOG_INFO, "%s has %zu seeds; taking the first, run %lld (`ablate show %s` lists them)", text, n,
+        log_line(LOG_INFO, "%s has %zu seeds; taking the first, run %lld (`ablate show %s` lists all)", text, n,
                  (long long)id, text);
     arena_free(&a);
     return id;

@@ -76,8 +76,8 @@ int names_experiment_of(reader *r, const char *row, arena *a, const char **exper
     *experiment = in.n == 1 ? in.at[0] : NULL;
     if (in.n == 1) return 0;
     if (in.n)
-        return fail(e, "run \"%s\": %zu experiments have this row (%s); name one: %s/%s", row, in.n, listed(&in, a),
-                    in.at[0], row);
+        return fail(e, "run \"%s\": %zu experiments have this row (%s); name one of them, such as %s/%s", row, in.n,
+                    listed(&in, a), in.at[0], row);
     if (all_experiments(r, a, &all, e)) return -1;
     if (is_among(&all, row)) {
         if (rows_of(r, row, a, &rows, e)) return -1;

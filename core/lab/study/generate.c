@@ -23,7 +23,7 @@ static int text_of(const model *m, const places *p, sample_options *how, err *e)
     if (!bad && task->vocabs) task->vocabs(self, &asked);
     if (self) task->close(self);
     if (!bad && asked.tgt == AB_VOCAB_SYMBOLS && !asked.endless)
-        bad = fail(e, "task %s labels its inputs; its model cannot continue a text", x->desc.name);
+        bad = fail(e, "a model of task %s labels inputs; it cannot continue a text", x->desc.name);
     how->window = asked.window, how->endless = asked.endless;
     return bad;
 }

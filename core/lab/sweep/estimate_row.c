@@ -134,7 +134,7 @@ static void print_too_large(const spec *s, const row_work *w, size_t n)
         if ((w[i].too_large || PROGRAM + (double)w[i].costs.learned > MOST_TO_TIME) && !many++) first = i;
     if (many)
         printf("note\t%s%s not timed: planning uses at most %g GB of memory\n", s->rows[w[first].row].name,
-               many > 1 ? " and rows like it are" : " is", MOST_TO_TIME / 1e9);
+               many > 1 ? " and similar rows are" : " is", MOST_TO_TIME / 1e9);
 }
 
 /* ---- a run ---- */

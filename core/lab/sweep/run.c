@@ -315,7 +315,7 @@ static int launch(sweep *s, const spec *x, db *d, const db_frozen *frozen, size_
     if (!l->detach || !result.left) return code;
     if (s->talk)
         fprintf(stderr, "%zu runs are %s; `ablate sync %s` records their progress, the same command resumes them\n",
-                result.left, l->slurm ? "in Slurm" : "away", x->name);
+                result.left, l->slurm ? "in Slurm" : "with the launcher", x->name);
     s->away = true;
     return 0;
 }
