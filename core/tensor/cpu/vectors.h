@@ -343,13 +343,10 @@ FOLDS(f64)
     }                                                                                                                  \
     INLINE void store_step_##S(number_##S *p, const reals_##S *v, int64_t left)                                        \
     {                                                                                                                  \
-        EACH(i, PLACES / lanes_##S)                                                                                    \
-        {                                                                                                              \
-            if (left >= PLACES)                                                                                        \
-                store_##S(p + i * lanes_##S, v[i]);                                                                    \
-            else                                                                                                       \
-                store_some_##S(p + i * lanes_##S, v[i], left - i * lanes_##S);                                         \
-        }                                                                                                              \
+        if (left >= PLACES)                                                                                            \
+            EACH(i, PLACES / lanes_##S) store_##S(p + i * lanes_##S, v[i]);                                            \
+        else                                                                                                           \
+            EACH(i, PLACES / lanes_##S) store_some_##S(p + i * lanes_##S, v[i], left - i * lanes_##S);                 \
     }
 STEPS(f32, f32)
 STEPS(f64, f64)
