@@ -61,7 +61,7 @@ for _ in 1 2 3 4; do cat dog.conllu; done >dogs.conllu
 exits 0 ablate heads trees/base@1 --coreference dogs.conllu --plugin-path .
 has out 'encoder        1     1           0.0    100.0  -100.0 [-100.0, -100.0]  <0.001'
 has out 'evenly                          20.0     20.0'
-has out '4 pronouns, 4 with another mention'
+has out '4 pronouns, 4 with a mention of another entity'
 has out 'best           1     1           0.0    100.0'
 exits 0 ablate heads trees/base --coreference dogs.conllu --plugin-path .
 has out 'base  encoder    2           0.0      20.0    100.0  -100.0 [-100.0, -100.0]'

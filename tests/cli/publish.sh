@@ -21,7 +21,7 @@ hasnt folder/README.md "**"
 (cd folder && sha256sum -c --quiet SHA256SUMS) || wrong "sha256sum -c"
 grep -qrF "$work" folder && wrong "a folder of this machine is in the published one"
 exits 1 ablate publish small folder
-has err "folder: is not empty"
+has err "folder is not empty"
 exits 0 ablate publish small -o by_option
 exits 2 ablate publish small
 has err "expected one new folder, as FOLDER or with -o"

@@ -77,7 +77,7 @@ static void check_vocabularies(void)
     for (int kind = 1; kind < TOKENS_KINDS; kind++) {
         vocab *src = NULL, *tgt = NULL;
         err e = {0};
-        int64_t size = kind == TOKENS_BPE || kind == TOKENS_UNIGRAM ? 12 : 0;
+        int64_t size = kind == TOKENS_WORDPIECE ? 14 : vocab_cuts_words((vocab_kind)kind) ? 12 : 0;
         CHECK_INT(dataset_vocabs(&t, &t, false, (vocab_kind)kind, size, false, NULL, &src, &tgt, &e), 0);
         CHECK_TEXT(e.text, "");
         for (size_t i = 0; i < LENGTH(own) && src; i++) {

@@ -137,7 +137,7 @@ static void test_files(void)
     CHECK_TEXT(example(&l, t, AB_TRAIN, 1).tgt, "zwei");
     l.task->close(t);
     set_int(&l, "first_pairs", 5);
-    REFUSED(&l, dir, "translation.first_pairs = 5", "has 4 pairs");
+    REFUSED(&l, dir, "translation.first_pairs = 5", "has only 4 pairs");
     set_int(&l, "first_pairs", 0);
     set_text(&l, "tgt", "fr");
     REFUSED(&l, dir, "train.fr");
