@@ -37,7 +37,7 @@ config 150000
 image 50000
 tree 70000
 ini 20000
-import 10000
+import 500
 sheet 20000
 data 20000
 export 10000
