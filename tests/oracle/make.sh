@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# make.sh [PYTHON] - writes all golden numbers of tests/ again, compares them with the committed ones and leaves the new
+# ones in place. Without PYTHON it makes an environment in build/oracle with the packages that the scripts import (from
+# PyPI; torch is large). Exit code 1 if a text differs, or a number by more than one part in 10^6.
+set -euo pipefail
+cd "$(dirname -- "${BASH_SOURCE[0]}")"
+root=$(cd ../.. && pwd)
+python=${1:-$root/build/oracle/bin/python}
+if [ $# -eq 0 ] && [ ! -e "$python" ]; then
+    python3 -m venv "$root/build/oracle"
+    "$python" -m pip -q install numpy scipy statsmodels torch timm schedulefree sacrebleu regex tokenizers
+fi
+unit=$root/tests/unit
+files=(golden/{post,pre,odd,others,attention,optimizers,optimizers_plain,plugins,schedules}.txt
+    "$unit"/statistics/statistics_scipy.tsv "$unit"/metric/{bleu,chrf_ter}_golden.tsv "$unit"/tokens/wordpiece_golden.tsv)
+before=$(mktemp -d)
+trap 'rm -rf "$before"' EXIT
+cp "${files[@]}" "$before"
+for script in golden attention plugins schedules; do "$python" $script.py >/dev/null; done
+"$python" optimizers.py >golden/optimizers.txt
+"$python" optimizers_plain.py >golden/optimizers_plain.txt
+"$python" -P statistics.py >"$unit/statistics/statistics_scipy.tsv"
+"$python" -P bleu_golden.py >"$unit/metric/bleu_golden.tsv"
+"$python" -P chrf_ter_golden.py >"$unit/metric/chrf_ter_golden.tsv"
+"$python" wordpiece.py >"$unit/tokens/wordpiece_golden.tsv"
+"$python" - "$before" "${files[@]}" <<'PY'
+import math
+import os
+import re
+import sys
+
+def words(path):
+    return re.split(r"[\s,:=]+", open(path, encoding="utf-8").read())
+
+def number(word):
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+bad = 0
+for path in sys.argv[2:]:
+    old, new = words(os.path.join(sys.argv[1], os.path.basename(path))), words(path)
+    worst, text = 0.0, sum(1 for _ in range(abs(len(old) - len(new))))
+    for a, b in zip(old, new):
+        x, y = number(a), number(b)
+        if a == b or (x is not None and y is not None and (x == y or (math.isnan(x) and math.isnan(y)))):
+            continue
+        if x is None or y is None:
+            text += 1
+        else:
+            worst = max(worst, abs(x - y) / max(abs(x), abs(y), 1e-9))
+    bad |= text > 0 or worst > 1e-6
+    print(f"{os.path.basename(path)}: {len(new)} words, {text} other texts, numbers within {worst:.1g}")
+sys.exit(bad)
+PY
