@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 {
     places p = {0};
     program_wait_asleep(argv);
-    /* cJSON returns NULL for invalid JSON and without memory; xmalloc ends the program for the latter */
+    /* cJSON returns NULL for invalid JSON and for lack of memory; xmalloc ends the program for lack of memory */
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = xmalloc, .free_fn = free});
     if (argc < 2) return print(commands_overview, stderr);
     bool help = same(argv[1], "help");

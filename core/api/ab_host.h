@@ -30,7 +30,7 @@ typedef enum { AB_UNIFORM, AB_NORMAL } ab_noise;
 /* One step of ab_scan: returns the state after time t, from x_t [B,n] and the previous state [B,d]. */
 typedef ab_t (*ab_step)(ab_ctx *c, const void *cfg, ab_t x_t, ab_t h);
 
-enum { AB_LOG_MOST = 64 }; /* most numbers in a vector that ab_log records */
+enum { AB_LOG_MOST = 64 }; /* ab_log records vectors of at most this many numbers */
 
 typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element of a table at indices i */
 
@@ -172,8 +172,8 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     S(int, read_lines, (const char *path, char ***lines, int64_t *n, char *err, size_t n_err))                         \
     S(void, free_lines, (char **lines))                                                                                \
     S(int, f1, (const char *const *hyp, const char *const *gold, int64_t n, ab_f1 *out, char *err, size_t n_err))      \
-    /* layers along each sentence: rows [rows,n] made from x or mem -> rows of the same side; one operation if the     \
-     * device has a kernel. In cross-attention only rows made from mem, as in ab_scan */                               \
+    /* layers along each sentence take rows [rows,n] made from x or from mem, and return rows of that side. Each is    \
+     * one operation if the device has a kernel, else several. In cross-attention the rows must be made from mem */    \
     /* rows [rows,d], the states of a gated recurrent unit: z, r = sigmoid(a + u), m = tanh(a + r u), h' = (1 - z) m + \
      * z h, where a = x W + b is the linear named `in`, u = h U, both with columns z, r, m; U [d,3d] is named `u`,     \
      * initially uniform in [-1/sqrt(d), 1/sqrt(d)] */                                                                 \

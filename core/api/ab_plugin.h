@@ -208,7 +208,7 @@ typedef struct {      /* one parameter, as an update sees it */
  * update is called for each parameter with its shape, and may use all functions tagged ANY without randomness: matmul,
  * sums over axes, norms. */
 enum { AB_ELEMENTWISE = 1 };
-enum { AB_MEASURED = 8 }; /* most numbers that measure may return */
+enum { AB_MEASURED = 8 }; /* `measure` may return at most this many numbers */
 typedef struct {
     uint32_t flags;
     uint32_t n_slots;         /* state vectors per parameter, which begin as 0: at most 8, before ABI 2.6 at most 4 */

@@ -50,7 +50,7 @@ void file_read_rest(int fd, size_t most, str *out)
 
 int file_read(const char *path, str *out, err *e)
 {
-    enum { MOST = 256 << 20 }; /* most bytes of a file without a size: a device has no end */
+    enum { MOST = 256 << 20 }; /* limit of bytes for a file without a size, since a device has no end */
     str_clear(out);
     int fd = open_to_read(path, e);
     if (fd < 0) return -1;

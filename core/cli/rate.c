@@ -18,7 +18,7 @@ typedef struct {
     bool lower;
 } rate_options;
 
-enum { MOST = 1 << 30 };                /* most bytes of a file of outputs */
+enum { MOST = 1 << 30 };                /* a file of outputs may have this many bytes */
 static const char mark[] = "command: "; /* retrain.c recognises these results by this prefix */
 
 /* Runs the command on the text `in` and reads its output. */

@@ -9,7 +9,7 @@
 
 enum { MODULAR, ADDITION };
 enum { ADD, SUBTRACT, MULTIPLY, DIVIDE };
-enum { MOST_DIGITS = 18 }; /* most digits of an operand: sums fit into 64 bits */
+enum { MOST_DIGITS = 18 }; /* an operand may have this many digits: sums fit into 64 bits */
 
 typedef struct {
     int64_t kind, operation, modulus, digits, reversed, train_examples, test_examples, data_seed;

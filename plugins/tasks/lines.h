@@ -86,7 +86,7 @@ static inline char **number_words(int64_t n, int64_t more)
     return word;
 }
 
-/* Returns 100 * the sum of stats [n][2]'s first column / that of its second; 0 if the latter is 0. Borrows stats. */
+/* Returns 100 * (sum of column 0 of stats [n][2]) / (sum of column 1); 0 if column 1 sums to 0. Borrows stats. */
 static inline ab_metric ratio_metric(const char *name, const char *unit, const char *signature, const double *stats,
                                      int64_t n)
 {

@@ -59,8 +59,8 @@ PAIRS = [
 ]
 
 
-# The rule for a final sigma skips some characters although they are not case-ignorable by their class: all of these,
-# and one character that the rule does not skip.
+# The rule for a final sigma also skips some characters that are not case-ignorable by their class. INNER holds all of
+# them, and at its end ';', which the rule does not skip.
 INNER = '\'.:\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a;'
 PAIRS += [(' '.join(f'AΣ{c}A' for c in INNER), 'aς aσ'), (' '.join(f'A{c}Σ' for c in INNER), 'aς aσ'),
           (' '.join(f'{c}Σ' for c in 'ªºⅠⅿⒶⓩ🄰🅉🅐🅩🅰🆉⁰①'), 'ς σ')]

@@ -1,5 +1,5 @@
 /* cost_rows.c - runs operations on rows (norms, sums, embedding, loss, products), the optimizer, the choice of tokens
- * in decoding and the services around a step, for the cost model. */
+ * in decoding and the small kernels around a step (uploads, sums of losses and ranks), for the cost model. */
 #include "cost_calls.h"
 #include "tensor/cuda/optim.h"
 #include "tensor/cuda/product.h"
@@ -87,7 +87,7 @@ static void cost_loss(dtype type, int64_t rows, int64_t words)
                         .out = {space(F32, rows, 2), space(type, rows, words)}});
 }
 
-/* As in a step of decoding: the product after attention, its sum with the residual, and the norm. */
+/* Runs, as a step of decoding does, the product after attention, its sum with the residual, and the norm. */
 static void cost_product_and_norm(int64_t rows, int64_t width)
 {
     view x = random_rows(BF16, rows, width), gain = random_rows(F32, 1, width), s = space(BF16, rows, width);

@@ -1,10 +1,10 @@
 /* fake_cudnn.c - a stand-in for libcudnn in tests without a GPU: runs the backend API's graphs operation by operation
  * in plain loops (fake_graph.c). So tests check a graph's meaning; tests/cuda/test_dnn.c asks the real library whether
- * it has an engine for it.
+ * it has an engine for each graph.
  *
- * It is strict: attributes must have their types, descriptors must be finalized, pointers aligned; work is a launch
- * (gpu_host_call) on memory that the host cannot reach otherwise. It offers two engines: the first calls itself
- * nondeterministic and gives garbage. */
+ * It is strict: attributes must have their types, descriptors must be finalized, pointers aligned. All work runs
+ * as launches (gpu_host_call), because only launches may access device memory. It offers two engines: the first calls
+ * itself nondeterministic and gives garbage. */
 #include "fake_cudnn.h"
 #include <stdarg.h>
 #include <stdio.h>

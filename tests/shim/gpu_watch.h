@@ -21,8 +21,8 @@ struct gpu_watcher {
     void (*fence)(int thread);                           /* __threadfence */
     void (*atomic)(int thread, const void *p);           /* before an atomic operation on 4 bytes */
     void (*touch)(const void *p, size_t n, bool writes); /* an access by work that is no kernel */
-    void (*memory)(const void *p, size_t n);             /* device memory that no kernel has accessed yet */
-    void (*reads)(const void *p, size_t n); /* device memory is read on behalf of the running thread; may be NULL */
+    void (*memory)(const void *p, size_t n); /* called for each new piece of device memory before kernels access it */
+    void (*reads)(const void *p, size_t n);  /* device memory is read on behalf of the running thread; may be NULL */
 };
 extern const gpu_watcher *gpu_watch; /* NULL: nothing watches */
 enum { GPU_STACK = 256 << 10 };      /* bytes per thread */

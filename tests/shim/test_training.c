@@ -322,10 +322,10 @@ static void check_joined(const char *dropout, const backend *device)
 }
 
 #ifdef GPU_ON_CPU
-/* Variants to run: the first and the fifth; under the race detector every third; `--all` more, a release all. Each
- * takes seconds, since fibers emulate a GPU's threads. What only a release runs is covered in parts by other variants
- * and tests. Under sanitizers a random tenth, without linear attention, whose thousands of small products take longer
- * than all others together. */
+/* Is variant i to be run? Usually only the first and the fifth are; under the race detector every third is; under
+ * sanitizers a random tenth is, but not linear attention, whose thousands of small products take longer than all others
+ * together. `ablate test --all` runs more of them, and the tests of a release run all. Each takes seconds, since fibers
+ * emulate a GPU's threads. Other variants and tests cover parts of those that only a release runs. */
 static bool taken(size_t i)
 {
     const variant *v = &variants[i];

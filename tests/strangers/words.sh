@@ -74,5 +74,5 @@ has out 'another number of columns than line 1: 2: ./faulty.tsv:2, ./faulty.tsv:
 exits 1 ablate data check ./nope.tsv
 has err 'no file ./nope.tsv (translation.data'
 exits 1 ablate data check faulty.tsv
-has err '; the file in this folder is ./faulty.tsv)'
+has err '; for the file in the current folder write ./faulty.tsv)'
 finish

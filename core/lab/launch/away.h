@@ -54,7 +54,7 @@ struct away_job {
     size_t part; /* tasks per array job (slurm.c) */
     away_run *run;
     size_t n;
-    int per_task, ranks; /* runs per task; most ranks of a run */
+    int per_task, ranks; /* runs per task; the largest number of ranks of a run */
     double asked;        /* ticks() of the engine's last `look` */
     int rounds, unread;  /* both for engine.c; unread: consecutive checks that found an unreadable file */
     bool cancelled;

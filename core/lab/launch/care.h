@@ -3,7 +3,7 @@
 #define ABLATE_CARE_H
 #include "base/base.h"
 
-/* Returns the free bytes, less the bytes that $ABLATE_KEEP_FREE keeps for others; 0: not known. */
+/* Returns the free bytes minus the bytes that $ABLATE_KEEP_FREE keeps for others; 0: not known. */
 double care_free_disk(const char *folder);
 double care_free_memory(void); /* without swapping */
 

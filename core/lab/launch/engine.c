@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_STARTS = 20, MOST_FAILURES = 3 }; /* most starts of a run's command; most failures before any task began */
+enum { MOST_STARTS = 20, MOST_FAILURES = 3 }; /* limits: starts of a run's command; failures before any task began */
 
 static char *job_of(const away_run *a) { return path_join(a->w.folder, "job"); }
 

@@ -121,7 +121,8 @@ static const char *text_set(const read_row *row, const char *key, arena *a)
     return text;
 }
 
-/* Adds the scored split to each metric's name: found in name or signature, or for a task's score the decoded split. */
+/* Adds to each metric's name the split that it scores. The name or the signature gives the split; if neither does, a
+ * task's score gets the split that the runs decoded. */
 static void make_headings(gathered *g, arena *a)
 {
     const char *task = g->x.n_rows ? text_set(&g->x.rows[0], "task", a) : NULL, *decoded = NULL;

@@ -132,8 +132,7 @@ static const comparison *typical(const gathered *g)
 static double detectable_with(const comparison *c, size_t n, double alpha)
 {
     arm row = c->planned_row, base = c->planned_base;
-    double more =
-        n ? (double)(n - 1) / (double)(row.n - 1) : 1; /* with n seeds in every row the pool of variances grows, too */
+    double more = n ? (double)(n - 1) / (double)(row.n - 1) : 1; /* n seeds in every row enlarge the pool, too */
     if (n) row.n = base.n = n;
     return comparison_shown(c, least_detectable(&row, &base, c->u, c->most_df * more, alpha, 0.8));
 }

@@ -289,7 +289,7 @@ int db_put_trials(db *d, const char *experiment, const db_trial *list, size_t n,
 /* ---- text files ---- */
 
 typedef struct {
-    size_t points;          /* most points per curve */
+    size_t points;          /* maximum number of points per curve */
     const char *statistics; /* metrics that keep their per-sentence statistics, "PPL,BLEU"; NULL: all; "": none */
     str *left_out;          /* the metrics whose statistics are left out, "loss, BLEU"; may be NULL */
 } db_export_options;

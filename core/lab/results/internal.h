@@ -108,7 +108,7 @@ int db_create(db *d, err *e); /* writes tables and published numbers into an emp
 sqlite3 *recorded_memory(err *e); /* an empty database in memory */
 /* Opens the source with this experiment (NAME or NAME.recorded). Returns 0, with *out NULL if none has it; or -1. */
 int recorded_open(reader *r, const char *experiment, reader **out, err *e);
-/* Find the source of a run, by id or EXPERIMENT/ROW: r itself, or a recorded one. */
+/* Find the database that has a run (by id or EXPERIMENT/ROW): r, or a recorded one. */
 int recorded_of_run(reader *r, int64_t run, reader **out, err *e);
 int recorded_of_name(reader *r, const char *text, reader **out, err *e);
 /* Does the database itself have an experiment of exactly this name? */

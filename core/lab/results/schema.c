@@ -1,5 +1,5 @@
-/* schema.c - the tables and views, as text. A change here is a new version: raise DB_VERSION and add the step
- * that leads from the old one to db_steps in open.c. */
+/* schema.c - the tables and views, as text. After a change here, raise DB_VERSION and add to db_steps
+ * (open.c) the step that upgrades the previous version. */
 #include "lab/results/internal.h"
 
 /* SQL is laid out by hand: the formatter would split its lines. */

@@ -104,7 +104,7 @@ difference design_compare(const arm *row, const arm *base, double most_df)
     return x;
 }
 
-/* U of a weighted sum: var_j(sum w_i z_ij) less the rows' interactions. */
+/* U of a weighted sum: var_j(sum w_i z_ij) minus the rows' interactions. */
 static double contrast_sentences(const arm *rows, const double *w, size_t n)
 {
     size_t m = rows[0].m;

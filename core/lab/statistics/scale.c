@@ -9,7 +9,7 @@ typedef struct {
     double slope, intercept; /* log loss = intercept + slope log size */
 } line;
 
-/* Least squares; every run weighs the same. values: log losses, size by size. */
+/* Fits by least squares; all runs have equal weight. values: log losses, size by size. */
 static line fit(const scale_points *p, const double *values)
 {
     double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;

@@ -59,8 +59,8 @@ static void notes(grid *g)
                      "tokens), averaged over pronouns. The antecedent is");
     grid_footnote(g, "the nearest earlier mention of the same entity that is not a pronoun. other %%: the same for the "
                      "nearest earlier mention of another entity.");
-    grid_footnote(g, "Evenly: the same if a token's weight were spread evenly over all tokens it can see. Difference: "
-                     "the antecedent's excess over evenly, less the other's.");
+    grid_footnote(g, "Evenly: both weights if each token spread its weight evenly over all tokens it can see. "
+                     "Difference: how much the antecedent exceeds evenly, minus how much the other mention does.");
 }
 
 static void head_line(grid *g, const anaphora_figures *f, const anaphora_head *h, int half)

@@ -24,7 +24,7 @@ typedef struct {
     ab_t with, where, out;
     int64_t rows, width;
     float *other;   /* the output in the other run [rows][width] */
-    double *effect; /* [rows]: loss with this row patched, less the loss without patch */
+    double *effect; /* [rows]: loss with this row patched, minus the loss without patch */
 } patch_place;
 
 typedef struct {

@@ -28,8 +28,8 @@ int predict_parse(const predict_options *o, const char *path, model *m, const vo
                   const places *p, err *e);
 bool predict_is_parsing(const model *m); /* does the model's task format outputs, as parsing does? */
 
-/* Returns the path of the trained model of a run (id or experiment/row), from the database, or of a model file itself;
- * NULL and a message. The caller frees. */
+/* run: a run in the database (id or experiment/row), or a model file. Returns the path of the run's trained model, or
+ * the file's path; or NULL and a message. The caller frees. */
 char *run_model_path(const char *run, const places *p, err *e);
 
 /* Returns -1 and a message that names the option if the line has more tokens than the model's positions reach. */

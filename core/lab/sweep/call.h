@@ -21,7 +21,7 @@ typedef struct { /* the options of `ablate run` */
     bool detach, fail_fast;
 } sweep_options;
 
-typedef struct { /* the call itself */
+typedef struct { /* how the user called the command */
     const char *ini;
     const places *p;
     int argc; /* the command as typed: stored with the experiment, and printed as the command that resumes it */

@@ -6,8 +6,8 @@
 enum { MOST_KEYS = 2, MOST_TRIALS = 64, MOST_EXTENSIONS = 4 };
 
 typedef struct {
-    double value[MOST_KEYS];  /* one value for each of the row's tunes */
-    int64_t index[MOST_KEYS]; /* each value's index in its tune; below 0 or >= n: beyond the range */
+    double value[MOST_KEYS];  /* one value for each key that the row searches */
+    int64_t index[MOST_KEYS]; /* each value's index in its search's range; below 0 or past the last: beyond the range */
     size_t number;            /* counted from 1 */
     bool alive;
     size_t asked, scored; /* asked: last rung, from 1, with written trials; scored: last rung with read scores */

@@ -24,7 +24,7 @@ static char *group_key(const spec_row *row)
     return key.s;
 }
 
-enum { COUNTED = 50000 }; /* most training lines whose distinct words are counted; that takes tenths of a second */
+enum { COUNTED = 50000 }; /* a corpus with more training lines is not counted; counting takes tenths of a second */
 
 static int read_vocabs(const ab_task_plugin *t, void *self, const config *c, vocab_kind kind, int64_t size, group *g,
                        err *e)

@@ -35,7 +35,7 @@ typedef struct { /* the work of a row that can be traced */
     model_costs costs, update; /* with sentences of the usual length; with the data's lengths */
     double flops, tokens;      /* FLOPs and tokens of an update */
     row_speed speed;
-    double to_time;        /* most updates to time */
+    double to_time;        /* at most this many updates are timed */
     bool timed, too_large; /* the row was timed; the row is too large to be timed */
     char *counted;         /* rows with the same text have the same costs */
 } row_work;

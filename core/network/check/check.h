@@ -23,9 +23,9 @@ enum { CHECK_MOST = 32 };
  * text, without the checks that these depend on; NULL: runs all. */
 size_t check_plugin(const plugin *p, const char *only, check_result out[CHECK_MOST]);
 
-typedef enum { CHECK_DONE, CHECK_REFUSED, CHECK_USAGE } check_state; /* REFUSED: no plugin; USAGE: wrong arguments */
+typedef enum { CHECK_DONE, CHECK_REFUSED, CHECK_USAGE } check_state;
 typedef struct {
-    check_state state;
+    check_state state; /* REFUSED: the file exists, but cannot be used as a plugin; USAGE: wrong arguments */
     ab_kind kind;
     size_t n;
     check_result r[CHECK_MOST];

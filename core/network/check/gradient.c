@@ -12,7 +12,7 @@ typedef struct {
     uint64_t seed; /* seed of the pass's dropout */
     const double *grad;
     err e;
-    int tried, jumped; /* tried: elements checked; jumped: how many of these disagree, if the plugin may jump */
+    int tried, jumped; /* tried: elements checked; jumped: those that disagree in a plugin with AB_DISCONTINUOUS */
 } probe;
 
 /* The loss with parameter p moved by `by`: along element j, or (j < 0) along a unit vector of random signs. */

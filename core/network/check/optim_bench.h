@@ -18,7 +18,7 @@ bool optim_elementwise(const plugin *p);
 /* Opens the optimizer for the parameters `list`. cfg NULL: the defaults and the settings of -s. Returns 0, or -1 and e;
  * call optim_bench_close in either case. */
 int optim_bench_open_with(optim_bench *b, const plugin *p, const param *list, size_t n, dtype type, void *cfg, err *e);
-/* As optim_bench_open_with: for one vector of n elements if the rule is elementwise, else for optim_shapes. */
+/* Calls optim_bench_open_with for one vector of n elements if the rule is elementwise, else for optim_shapes. */
 int optim_bench_open(optim_bench *b, const plugin *p, size_t n, dtype type, void *cfg, err *e);
 void optim_bench_close(optim_bench *b);
 static inline double *optim_values(const optim_bench *b) { return b->m.params.value; }

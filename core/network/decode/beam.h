@@ -28,8 +28,8 @@ typedef struct {
     int64_t beam_size;        /* live hypotheses per sentence; 1: greedy, the most likely token at each step */
     double length_penalty;    /* length penalty, >= 0; 0: no penalty */
     int64_t max_extra_tokens; /* maximum output length minus source length, both without EOS */
-    int64_t batch;            /* most sentences decoded together (fewer if memory is short); results do not depend on
-                               * it. 0: 64 on the CPU, 512 on a device */
+    int64_t batch;            /* maximum of sentences decoded together (fewer if memory is short); results do not depend
+                               * on it. 0: 64 on the CPU, 512 on a device */
     int64_t nbest;            /* hypotheses returned per sentence, 1 .. beam */
     bool unscored;            /* skips score and log_prob, which stay 0; needs beam_size 1 */
     model *const *others;     /* [n_others] models of an ensemble with this one: mean of probabilities (CPU only) */

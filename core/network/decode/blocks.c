@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct {
-    int64_t index, limit; /* limit: most tokens of the output, without EOS */
+    int64_t index, limit; /* limit: maximum length of the output, without EOS */
     int32_t *ids;         /* [limit + 1]; the first n are set */
     int64_t n;
     int64_t accepted; /* tokens of the last block, EOS counted */

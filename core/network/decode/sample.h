@@ -5,7 +5,7 @@
 #include "text/tokens/vocab.h"
 
 typedef struct {
-    int64_t tokens;        /* most tokens to sample */
+    int64_t tokens;        /* maximum number of tokens to sample */
     double temperature;    /* divides the logits; 0: always the most likely token */
     int64_t top_k;         /* samples from the k most likely tokens; 0: from all tokens */
     uint64_t seed, stream; /* the text is a function of these two */

@@ -13,7 +13,7 @@ typedef struct { /* the prefix of an output */
 
 typedef struct {
     int64_t index;       /* index in the sources */
-    int64_t limit;       /* most tokens of an output, without EOS */
+    int64_t limit;       /* maximum length of an output, without EOS */
     prefix *live, *next; /* live: prefixes; next: their continuations; [beam] each, most likely first */
     int64_t n_live, n_next;
     hypothesis *best; /* [nbest] finished hypotheses, best first; owned by the caller */
@@ -59,7 +59,7 @@ typedef struct search {
     arena memory; /* owns all arrays */
 } search;
 
-/* Call it after setting the fields m, p, o, out and all. */
+/* Set the fields m, p, o, `all` and `out` before the call. */
 void search_open(search *s);
 void search_close(search *s);
 /* Decodes sentences which[n] of p into `out`. */

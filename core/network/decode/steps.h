@@ -58,7 +58,7 @@ typedef struct {
 
 void steps_open(steps *s, model *m);
 void steps_close(steps *s);
-/* Encodes sentences which[n] of p (both NULL for a decoder-only model). capacity: most steps. */
+/* Encodes sentences which[n] of p (both NULL for a decoder-only model). capacity: maximum number of steps. */
 int steps_start(steps *s, const pairs *p, const int64_t *which, int64_t n, int64_t beam, int64_t capacity, err *e);
 /* Runs one step. tokens [R]: each row's previous token. Returns the logits [R, V] in the model's compute type, in the
  * backend's memory, valid until the next call with s. NULL and e on failure. */

@@ -260,7 +260,7 @@ int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesi
     s.o.batch = beam_batch(m, o->batch);
     place_in_order(&s);
     s.n_streams = streams_for(&s);
-    int64_t share = (s.n + s.n_streams - 1) / s.n_streams; /* most sentences of a batch: arrays have this size */
+    int64_t share = (s.n + s.n_streams - 1) / s.n_streams; /* a batch has at most this many sentences */
     if (s.o.batch > share) s.o.batch = share > 1 ? share : 1;
     if (s.n) run_streams(&s);
     pthread_mutex_destroy(&s.lock);

@@ -29,7 +29,7 @@ static ab_t values_of(const ab_ctx *c, const attn_context *k)
     return fits ? v : (ab_t){0};
 }
 
-/* The gradient by `of`, given the gradient dy of y, through the nodes from `first` on; id 0: no gradient. */
+/* The gradient with respect to `of`, given the gradient dy of y, through nodes from `first` on; id 0: no gradient. */
 static ab_t gradient(ab_ctx *c, ab_t of, int32_t first, ab_t y, ab_t dy)
 {
     grad_replace(c, y.id, dy);

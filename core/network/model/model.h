@@ -142,7 +142,7 @@ typedef struct {
 #define PATCH           ".patch"
 #define PATCHED_ROWS    ".patched"
 /* Names with keep_influence: input PROBE, a factor on each row of an attention's output; BY_VALUES, BY_ROWS: the
- * product's gradient by the values [B,heads,Tk,d], or by the rows of the key side [rows,d_model]. */
+ * product's gradient with respect to the values [B,heads,Tk,d] or the rows of the key side [rows,d_model]. */
 #define PROBE     ".probe"
 #define BY_VALUES ".by_values"
 #define BY_ROWS   ".by_rows"

@@ -84,7 +84,7 @@ struct attn_context {
     int64_t n_carried;              /* number of states that this call has made; part of their names */
     ab_t joined;                    /* the fused projection, once made: q, k, v of x, or k, v of mem */
     narrowed *narrowed;             /* restricted scores of this call */
-    traced_weights *weights_traced; /* likewise */
+    traced_weights *weights_traced; /* composed weights of this call */
     key_value *attended;            /* fused keys and values of this call; every pair has its own cache */
     double residual_dropout;        /* dropout of the output before the residual addition */
     const layer_calls *layer;       /* in a block: its sublayers; in an attention: the attentions that it calls */

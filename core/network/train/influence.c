@@ -10,7 +10,7 @@ typedef struct {
     weights_source from;
     ab_t probe, gradient;
     const int32_t *queries, *keys; /* [sentences + 1] first rows of the sentences */
-    int64_t rows, stride;          /* rows: most queries of a sentence; stride: most keys */
+    int64_t rows, stride;          /* rows, stride: the largest numbers of queries and of keys in a sentence */
     size_t heads;
     float *at; /* [sentences][heads][rows][stride]: sums of squared derivatives, then weights */
 } seen;
@@ -72,7 +72,7 @@ static void find_places(influence *x, const batch *b)
 
 /* ---- one query per sentence, in one direction ---- */
 
-/* A random sign, the same for every query. */
+/* Returns a random sign, equal for all queries. */
 static float sign_of(int64_t direction, int64_t column)
 {
     uint32_t out[4];

@@ -4,8 +4,8 @@
 #include "text/data/batch.h"
 #include "network/model/model.h"
 
-/* Runs a forward tape on the batch that keeps every softmax over keys. The caller frees it with tape_free. Returns NULL
- * and *e on failure. */
+/* Runs the model forward on the batch. Returns the tape, which keeps every softmax over keys; the caller frees the tape
+ * with tape_free. Returns NULL and *e on failure. */
 ab_ctx *weights_tape(model *m, const batch *b, err *e);
 
 typedef struct { /* weights of one attention sublayer; borrows the tape's memory */

@@ -86,7 +86,7 @@ static inline const key_range *windows_of(const attend_args *a, const attend_ite
     return s && s->window ? s->window + it->sentence * s->times[0] : NULL;
 }
 
-/* The most runs of keys that a block of queries can have if blocks of keys are chosen. */
+/* Returns the maximum number of runs of keys of a block of queries if blocks of keys are chosen. */
 static inline int64_t most_runs(const attend_args *a, int64_t nk)
 {
     const score_program *f = a->score ? a->score->program : NULL;

@@ -115,7 +115,7 @@ void dropout_bits(const dropout *d, uint64_t first, uint64_t stride, int rows, i
     enum { KEYS = 256, MOST = DROPOUT_ROWS * (KEYS + 14) / 8 };
     uint64_t counter[MOST + COUNTERS];
     unsigned char kept[MOST + COUNTERS + 8];
-    int64_t skipped = first % 8 || stride % 8 ? 7 : 0; /* most decisions before a row's first element */
+    int64_t skipped = first % 8 || stride % 8 ? 7 : 0; /* at most this many decisions precede a row's first element */
     for (int64_t j = 0; j < n; j += KEYS) {
         int64_t some = n - j < KEYS ? n - j : KEYS, per_row = (some + 7 + skipped) / 8, all = 0;
         for (int r = 0; r < rows; r++) {

@@ -18,7 +18,7 @@
 #define VEC 16
 #define MR  4
 #endif
-enum { L = VEC / 4, NR = 2 * L, PANELS = 4 }; /* floats per vector, columns per panel, most panels side by side */
+enum { L = VEC / 4, NR = 2 * L, PANELS = 4 }; /* floats per vector, columns per panel, limit of panels side by side */
 enum { KC = 512, WORTH_SHARING = 1 << 18 };   /* words of a chain per block; fewest multiply-adds for several threads */
 
 #define INLINE static inline __attribute__((always_inline, unused))

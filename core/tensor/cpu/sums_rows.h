@@ -2,7 +2,7 @@
 
 /* ---- SUM_TO ---- */
 
-/* Sum of n contiguous numbers: PLACES sums over blocks of fixed length, block sums in double. */
+/* Sums n contiguous numbers in blocks of SUM_BLOCK: each block as PLACES partial sums, the blocks' sums in double. */
 static double TYPED(line_sum)(const REAL *x, int64_t n)
 {
     double total = 0;

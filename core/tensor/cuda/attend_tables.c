@@ -3,7 +3,7 @@
 #include "tensor/cuda/ops.h"
 #include <stdlib.h>
 
-enum { EACH = 2 /* most tables of a call */ };
+enum { EACH = 2 /* a call has at most two tables */ };
 
 typedef struct {
     gpu_tile_shape shape;

@@ -42,7 +42,7 @@ DEVICE attend_place place_in(const int32_t *table, int i) { return ((const atten
 /* ---- grids and rows, on the host ---- */
 
 #ifndef __CUDACC_RTC__
-/* The most tiles possible, at least 1. */
+/* Returns an upper bound of the number of tiles, at least 1. */
 static inline int64_t most_tiles(const gpu_attention *a, int64_t rows, int64_t tile)
 {
     int64_t most = rows / tile + a->sentences + 1;
@@ -365,7 +365,7 @@ DEVICE void finish(const running &w, float (&by)[2], const gpu_attention &a, int
     }
 }
 
-/* For heads wider than a warp: replaces x by the sum over W warps, with equal bits in all. By a whole block. */
+/* For heads wider than a warp: replaces x by the sum over W warps, with equal bits in all. A whole block calls it. */
 template <int W, int N> DEVICE void add_warps(float (&x)[N][4])
 {
     if constexpr (W > 1) {

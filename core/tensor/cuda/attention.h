@@ -14,8 +14,8 @@ C_BEGIN
 enum {
     ATTEND_WIDEST = 512, /* columns of a head */
     ATTEND_TILE = 16,
-    ATTEND_WHOLE = 64, /* most queries and keys of a sentence whose backward pass takes one block per head */
-    ATTEND_TABLES = 16 /* most tables of tiles in one launch */
+    ATTEND_WHOLE = 64, /* up to this many queries and keys, a sentence's backward pass takes one block per head */
+    ATTEND_TABLES = 16 /* a launch fills at most this many tables of tiles */
 };
 enum { /* attend_wgmma.h: rows of a tile of queries and of keys; slots of its ring; threads */
        ATTEND_WGMMA_QUERIES = 128,

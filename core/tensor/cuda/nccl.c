@@ -191,7 +191,7 @@ static int exchange(const void *self, part_of_rank *to, part_of_rank *from, nccl
     return said(nccl.ncclGroupEnd(), "ncclGroupEnd", e) || bad ? -1 : 0;
 }
 
-/* A part of the vector per rank; `given`: the others' values of this rank's part, `stride` elements per rank. */
+/* Each rank has a part of the vector. given: this rank's part as the other ranks sent it, `stride` elements each. */
 typedef struct {
     float *v, *given;
     size_t n, stride;

@@ -22,7 +22,7 @@ typedef struct {
     void *c;
     int64_t row_a, row_b, row_c; /* row strides in elements, as stored */
     int turn_a, turn_b;          /* a is stored [k,m]; b is stored [n,k] */
-    /* number of products; elements from the matrices of one product to the next one's; 0: all use the same matrix */
+    /* number of products; elements from a product's matrix to the next product's; 0: all use one matrix */
     int64_t batch, step_a, step_b, step_c;
     dtype type, type_c; /* F32 or BF16: the type of a and b; the type of c, which may be F32 with BF16 factors */
     float alpha, beta;

@@ -36,7 +36,7 @@ enum { GPU_SCORE_FORWARD, GPU_SCORE_BACKWARD, GPU_SCORE_HIDING, GPU_SCORE_PASSES
 typedef struct {
     int n;
     gpu_score_step step[SCORE_STEPS];
-    /* operands that have the results: the score; backward, the gradients of the product and of each leaf */
+    /* operands that hold results. Forward: the score. Backward: the gradients of the product and of each leaf */
     uint8_t result[1 + SCORE_LEAVES];
 } gpu_score_pass;
 

@@ -20,9 +20,8 @@ typedef enum {
  * hypotheses. Row sentence * beam + h is hypothesis h. */
 typedef struct {
     int64_t sentences, beam, v; /* logits [sentences * beam, v] */
-    int64_t k, wanted;          /* most choices per row and continuations per sentence */
-    const double
-        *log_prob; /* [rows]: each hypothesis's log probability so far; -infinity: no hypothesis, the row is skipped */
+    int64_t k, wanted;          /* maximum numbers: choices per row; continuations per sentence */
+    const double *log_prob;     /* [rows]: each hypothesis's log probability; -infinity: no hypothesis, skip the row */
     /* Allowed ids: bit id % 32 of word id / 32 of line [n_lines, (v + 31) / 32]; line_of [rows]: a row's line, -1: all
      * ids are allowed. line NULL: all ids are allowed in all rows */
     const uint32_t *line;

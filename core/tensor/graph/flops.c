@@ -84,7 +84,7 @@ static double pairs_inside(const view *w, int64_t sentence, int64_t nq, int64_t 
     return sum;
 }
 
-/* The (query, key) pairs of ATTEND or ATTEND_BACK; on a device, whose offsets cannot be read, the most possible. */
+/* Counts the (query, key) pairs of ATTEND or ATTEND_BACK; on a device, whose offsets cannot be read, the maximum. */
 static double pairs_of(const call *k, const backend *b)
 {
     if (!op_attends(k->op)) return 0;

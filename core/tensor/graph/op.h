@@ -297,7 +297,7 @@ static inline bool op_attends(op o)
 {
     return o == OP_ATTEND || o == OP_ATTEND_BACK || o == OP_ATTEND_PROGRAM || o == OP_ATTEND_PROGRAM_BACK;
 }
-enum { ATTEND_KEYS = 1 << 20 }; /* most keys per sentence in dropout's numbering; a multiple of 8 */
+enum { ATTEND_KEYS = 1 << 20 }; /* dropout numbers at most this many keys per sentence; a multiple of 8 */
 enum { SCORE_LEAVES = 4, SCORE_STEPS = 48, SCORE_MAPS = 4 }; /* limits of a score program (score.h) */
 #define HIDDEN (-1e8)                                        /* a program hides keys by this value or less */
 #ifdef __cplusplus

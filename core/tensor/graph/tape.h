@@ -88,7 +88,7 @@ typedef struct noted {
 typedef struct printed {
     const char *name, *scope, *file;
     int line;
-    int32_t of; /* the value itself */
+    int32_t of; /* id of the value */
     ab_t copy, gradient;
     struct printed *next;
 } printed;

@@ -172,7 +172,7 @@ void together_reserve(ab_ctx *c)
     }
 }
 
-/* Bytes from one member's value to the next one's; false if members differ. which: an input, or 2: dw, 3: db. */
+/* Sets *step to the bytes between members' values; false if uneven or < 0. which: an input, or 2: dw, 3: db. */
 static bool even_steps(const ab_ctx *c, const joint_group *t, int which, int64_t *step)
 {
     const char *at[TOGETHER_MOST];

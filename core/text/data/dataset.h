@@ -16,7 +16,7 @@ extern const char *const split_names[AB_SPLITS]; /* train, dev, test */
 typedef struct {                      /* pairs of sequences; read-only for users */
     int64_t n;                        /* pairs */
     const int32_t *src, *tgt;         /* all sequences concatenated, each with its EOS */
-    const int64_t *src_at, *tgt_at;   /* [n+1]: pair i is src[src_at[i] .. src_at[i+1]), the same for tgt */
+    const int64_t *src_at, *tgt_at;   /* [n+1]: pair i: src[src_at[i] .. src_at[i+1]), tgt[tgt_at[i] .. tgt_at[i+1]) */
     const int64_t *example;           /* [n]: the pair's number in the task's split (pairs may have been dropped) */
     int64_t src_longest, tgt_longest; /* [tokens], EOS counted */
     const int32_t

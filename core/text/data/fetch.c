@@ -46,8 +46,8 @@ static int wait_for(pid_t child, const download *d, const char *path)
     }
 }
 
-/* Runs argv [NULL-terminated], found in $PATH. out: the program's output, -1: /dev/null. message: the last line of its
- * standard error. Returns its exit status, or -1 if it did not start or a signal ended it. */
+/* Searches $PATH for the program argv[0] and runs it. out: gets the program's output, -1: /dev/null. message: the last
+ * line of its standard error. Returns its exit status, or -1 if it did not start or a signal ended it. */
 static int run(const char *const *argv, int out, char message[256], const download *d, const char *path)
 {
     message[0] = 0;

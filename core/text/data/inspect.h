@@ -6,7 +6,7 @@
 #include "base/base.h"
 
 enum { LENGTH_BINS = 7 };
-extern const int64_t length_bins[LENGTH_BINS - 1]; /* most words of each bin; the last bin has no limit */
+extern const int64_t length_bins[LENGTH_BINS - 1]; /* each bin's maximum number of words; the last bin has no maximum */
 
 typedef struct { /* one split; words are separated by blanks */
     int64_t pairs, src_words, tgt_words;

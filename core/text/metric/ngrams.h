@@ -6,10 +6,9 @@
 enum { NGRAM_ORDERS = 4 };
 
 typedef struct {
-    uint32_t first, last; /* a word's range in `text`; an n-gram's first n-1 words, and its last word */
-    uint32_t order;       /* 0: a word, not an n-gram */
-    uint32_t in_hyp, in_ref,
-        in_this; /* in_hyp: in the hypothesis; in_ref: most in any one reference; in_this: in reference `this_ref` */
+    uint32_t first, last;             /* a word's range in `text`; an n-gram's first n-1 words, and its last word */
+    uint32_t order;                   /* 0: a word, not an n-gram */
+    uint32_t in_hyp, in_ref, in_this; /* counts: in the hypothesis; largest in a reference; in reference this_ref */
     uint32_t this_ref;
 } ngram;
 

@@ -72,7 +72,7 @@ static void workspace_free(workspace *w)
     word_numbers_free(&w->known);
 }
 
-enum { MOST_WORDS = 5000 }; /* most words of a line, which limit the search's tables [hypothesis, reference] */
+enum { MOST_WORDS = 5000 }; /* a line's maximum, to keep the search's tables [hypothesis, reference] small */
 
 static int prepare(workspace *w, const ter_options *o, const char *line, codes *out, err *e)
 {

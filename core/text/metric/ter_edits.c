@@ -109,7 +109,7 @@ static bool any(const bool *x, size_t n)
     return false;
 }
 
-/* Tries to move the block at `start`, found in the reference at `at`, next to the words aligned with its neighbours. */
+/* Tries to move the block at `start`, which the reference has at `at`, next to words that are aligned near `at`. */
 static void try_targets(search *s, size_t start, size_t at, size_t n, candidate *best)
 {
     int64_t before = -1;

@@ -76,8 +76,8 @@ int refuse(const char *kind, int64_t size, int64_t n, const std::string &message
     if (message.find("!sentences_.empty()") != std::string::npos)
         return fail(
             e,
-            "no line is left to train a %s vocabulary: all non-empty lines of %lld have U+2585, SentencePiece's "
-            "mark for unknown, or a word of more than %d characters",
+            "no line is left to train a %s vocabulary: of %lld lines, every non-empty one has U+2585 (SentencePiece's "
+            "mark for unknown) or a word of more than %d characters",
             kind, (long long)n, LONGEST_WORD);
     return fail(e, "SentencePiece could not train a %s vocabulary of %lld on %lld lines: %s", kind, (long long)size,
                 (long long)n, message.c_str());

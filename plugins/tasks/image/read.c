@@ -44,7 +44,8 @@ static int make_room(images *to, const reading *r, size_t at, int64_t n, int64_t
     return 0;
 }
 
-/* Checks that levels fit. max: the value of white, which is at byte `at` of the file or set by the format. */
+/* Checks that the file has a grey value for each level; unset levels become all its values, 0 to max. max: the value of
+ * white, which is at byte `at` of the file or set by the format. */
 static int check_levels(images *to, const reading *r, size_t at, int64_t max)
 {
     if (!to->levels) to->levels = max + 1;

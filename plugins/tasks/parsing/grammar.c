@@ -42,7 +42,7 @@ static void name_brackets(grammar *g, const char *const *tokens)
         }
         if (!label) continue;
         g->label[i] = (int32_t)labels_find(&g->known, slice_of(label));
-        if (kind != LEAF && g->label[i] < 0) continue; /* tokens leave out a label that no token closes */
+        if (kind != LEAF && g->label[i] < 0) continue; /* no token closes this label: the bracket is not listed */
         g->kind[i] = (int8_t)kind;
         if (kind == OPEN) list(&g->opening, i);
         if (kind == LEAF) list(&g->tags, i);

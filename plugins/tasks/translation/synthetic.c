@@ -212,7 +212,7 @@ static void tgt_clause(writing *line, const clause *c, int role)
     }
 }
 
-/* Pairs the words of both sides that express the same: "0-0 2-1". The caller frees. */
+/* Pairs the words of both sides that express one concept: "0-0 2-1". The caller frees the text. */
 static char *links_between(const writing *x, const writing *y)
 {
     char *text = need(malloc(16 * LINE)), *end = text;

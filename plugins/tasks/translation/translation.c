@@ -130,7 +130,7 @@ static int read_whole(task *t, const corpus_place *at, char folder[PATH_BYTES], 
     if (!plus && !is_file(path[0]) && (!table || !access(path[0], F_OK))) return 0;
     for (int i = 0; i < 1 + (plus != NULL); i++)
         if (!is_file(path[i])) {
-            const char *here = !plus && is_file(at->data) ? "; the file in this folder is ./" : "";
+            const char *here = !plus && is_file(at->data) ? "; for the file in the current folder write ./" : "";
             snprintf(err, n_err, "no file %s (translation.data = %s; data folder %s%s%s)", path[i], at->data,
                      at->data_dir, here, *here ? at->data : "");
             return -1;

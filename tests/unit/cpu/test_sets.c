@@ -1,4 +1,4 @@
-/* test_sets.c - every instruction set of this machine computes the same: on fp32 rows AVX2 and the AVX-512 sets agree
+/* test_sets.c - all instruction sets of this machine give equal results: on fp32 rows AVX2 and the AVX-512 sets agree
  * bit for bit; plain x86-64, which has no fused multiply-add, agrees but for rounding. */
 #include "fused_case.h"
 #include "tensor/graph/op.h"

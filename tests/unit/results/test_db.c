@@ -401,7 +401,7 @@ static void test_refused_files(void)
     free(other);
 }
 
-/* As a user without write permission (root always has it, so the child becomes nobody). */
+/* A user without write permission opens the database (root always has it, so the child becomes nobody). */
 static void test_read_only(void)
 {
     if (chmod(folder, 0755) || chmod(path, 0444)) CHECK(false);

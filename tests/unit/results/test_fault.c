@@ -1,6 +1,6 @@
 /* The Nth write, sync or truncation fails, for N = 1, 2, ... until none does. Data reported as written must be there
- * afterwards, a failed write must leave no half of its data, and the file must be intact. After SQLite's own fault
- * loops. */
+ * afterwards, a failed write must leave none of its data or all, and the file must be intact. Modelled on the fault
+ * loops of SQLite's own tests. */
 #include "fixture.h"
 #include <errno.h>
 

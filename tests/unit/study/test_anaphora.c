@@ -43,8 +43,8 @@ static void test_rows(void)
     vocab *words = trained(TOKENS_WORDS, 0), *chars = trained(TOKENS_CHAR, 0), *pieces = trained(TOKENS_BPE, 32);
     CHECK_TEXT(rows_of(words, "he sees the dog", 0, 4), "0-1 1-2 2-3 3-4");
     CHECK_TEXT(rows_of(words, "he sees the dog", 1, 4), "1-2 2-3 3-4 4-5");
-    CHECK_TEXT(rows_of(words, "he sees the dog", 0, 3), "no");       /* one word more than the line has */
-    CHECK_TEXT(rows_of(words, "he sees the dog", 0, 5), "no");       /* one fewer */
+    CHECK_TEXT(rows_of(words, "he sees the dog", 0, 3), "no");       /* the line has one word more */
+    CHECK_TEXT(rows_of(words, "he sees the dog", 0, 5), "no");       /* the line has one word fewer */
     CHECK_TEXT(rows_of(words, "he  sees", 0, 2), "no");              /* an empty word */
     CHECK_TEXT(rows_of(chars, "he is", 1, 2), "1-3 4-6");            /* the blank belongs to no word */
     const char *found = rows_of(pieces, "she sees the woman", 0, 4); /* the pieces of each row spell its word */

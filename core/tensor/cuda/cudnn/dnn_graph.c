@@ -271,7 +271,7 @@ static bool fits(dnn_graph *g, descriptor config)
     return true;
 }
 
-/* For an absent device a plan is complete if only the loading of its code fails. */
+/* If the device is absent, a plan counts as complete even if its code cannot be loaded. */
 static bool plan_with(dnn_graph *g, descriptor config, descriptor device, bool there)
 {
     int64_t n;
