@@ -255,13 +255,13 @@ has "$folder/log/short.txt" 'no time was left for:'
 grep -q 'ncu --csv .*--clock-control none' "$STAND_IN_LOG" ||
     wrong "ncu was not called so that it leaves the clocks alone"
 
-# ---- every function of the scripts has run
-# -----------------------------------------------------------------------------
+# ---- every function of the scripts has run ---------------------------------------------------------------------------
 for script in gpu.sh gpu_report.sh; do
     while IFS=: read -r line name; do
         awk -v line="$line" 'NR > line && /^}/ {print NR; exit}' "$pack/bench/$script" >"$folder/end"
-        awk -F: -v from="$line" -v to="$(cat "$folder/end")" -v script="/$script" \
-            'substr($1, length($1) - length(script) + 1) == script && $2 >= from && $2 <= to {found = 1; exit} END {exit !found}' "$folder/log/trace.txt" ||
+        awk -F: -v from="$line" -v to="$(cat "$folder/end")" -v script="$script" \
+            '{sub(/^[+]+/, "", $1)} $1 == script && $2 >= from && $2 <= to {found = 1; exit} END {exit !found}' \
+            "$folder/log/trace.txt" ||
             wrong "$script's function $name was never run"
     done < <(grep -nE '^[a-z_]+\(\) \{' "$pack/bench/$script" | sed 's/() {.*//')
 done

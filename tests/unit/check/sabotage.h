@@ -140,7 +140,7 @@ static const sabotage cases[] = {
     {"positions_name", "build", {"positions_name with shaw", "two owners, the attention and the position", ".rel_k'"}},
     {"ffn_mixes_rows", "future", {"ffn_mixes_rows: changing target tokens"}},
     {"calls_others", NULL, {0}},
-    {"calls_unnamed", "build", {"calls_unnamed.c:11: ab_call_attention: 'scaled_dot' is not among", ".calls = names"}},
+    {"calls_unnamed", "build", {"calls_unnamed.c:11: ab_call_attention: 'scaled_dot' is not in the list .calls", ".calls = names"}},
     {"ffn_unclaimed", "build", {"ffn_unclaimed.c:11: ab_shift in a feed-forward", "claim AB_MIXES_TOKENS"}},
     {"ffn_behind", "build", {"ffn_behind.c:11: ", "a decoder cannot run backwards"}},
     {"ffn_sees_all", "future", {"ffn_sees_all: changing target tokens"}},
