@@ -17,8 +17,8 @@ typedef struct {
 
 static inline void put(world *w, const char *key, const char *value) { settings_set(&w->set, key, value, &w->memory); }
 
-/* Sets every setting to its default, or to its value in `small` [n]. train_examples: "sequence.train_examples", or
- * NULL. */
+/* Sets every setting to its default, or to its value in `small` [n]. train_examples: the value of
+ * sequence.train_examples, such as "64"; NULL: its default. */
 static inline void world_open(world *w, const char *const (*small)[2], size_t n, const char *train_examples)
 {
     *w = (world){0};

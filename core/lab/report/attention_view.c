@@ -31,7 +31,7 @@ static void head_lines(drawing *d, const attention_map *m, size_t head, size_t o
         }
 }
 
-/* For one query, draws one square per head below each key, fuller for more weight, as in figure 3. */
+/* For one query, draws one square per head below each key, more opaque for more weight, as in figure 3. */
 static void head_squares(drawing *d, const attention_map *m, const size_t *heads, size_t n, size_t query, double x,
                          double y)
 {

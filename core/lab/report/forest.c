@@ -16,8 +16,8 @@ static const struct {
              [FOREST_EQUIVALENT] = {COLOR_SERIES, 3, "equivalent"},
              [FOREST_NOT_WORSE] = {COLOR_SERIES, 3, "not worse"}};
 
-/* Returns the scale's end, at most ten times the median difference, so that one outlier does not compress the other
- * rows. draw_row draws an arrow beyond it. */
+/* Returns the scale's limit: ten times the median difference, so that one outlier does not compress the other rows, or
+ * INFINITY if the median is 0. draw_row draws an arrow beyond it. */
 static double widest(const forest_row *rows, size_t n)
 {
     double *size = xmalloc((n + 1) * sizeof *size);

@@ -12,7 +12,8 @@ extern const char page_css[], page_js[]; /* page.css, page.js */
 
 /* ---- tables ---- */
 
-/* keys[i]: the row's name for the script, or NULL. The caption is outside the table, to wrap at the page's width. */
+/* keys: each row's name for the script; NULL: rows have no names. The caption is outside the table, to wrap at the
+ * page's width. */
 static void write_table(const grid *t, const char *caption, const char *const *keys, str *out)
 {
     figure_text(out, "<p class=\"note\">", caption, "</p>\n");

@@ -79,7 +79,7 @@ static bool is_symbol(const ab_vocabs *asked, const char *word, size_t n)
     return false;
 }
 
-/* Counts a line's tokens without its end. */
+/* Estimates a line's tokens, without the end token. */
 static double tokens_of(const ab_vocabs *asked, ab_vocab wanted, int64_t kind, const char *line)
 {
     bool characters = wanted == AB_VOCAB_CHARS || (wanted == AB_VOCAB_SUBWORD && kind == TOKENS_CHAR),

@@ -31,7 +31,7 @@ static int64_t work_of(const long_conv *d, int64_t rows)
     return rows * d->n * stages;
 }
 
-/* Finds the longest sentence and allocates the wave for its transform; the caller frees the wave. */
+/* Finds the longest sentence and makes d->wave, the roots of unity for its transform, which the caller frees. */
 static void measure(long_conv *d, const view *offsets, dtype type)
 {
     d->offsets = offsets->data, d->sentences = offsets->dim[3] - 1;

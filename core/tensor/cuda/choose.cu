@@ -1,4 +1,4 @@
-/* choose.cu - ids chosen by numbers, and random numbers: TOP_K, TO_IDS, RANDOM. */
+/* choose.cu - ids computed from numbers (TOP_K, TO_IDS), and random numbers (RANDOM). */
 #include "tensor/cuda/vec8.h"
 #include "tensor/cuda/ops.h"
 #include "tensor/cuda/threads.h"

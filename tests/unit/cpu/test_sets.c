@@ -5,7 +5,7 @@
 
 enum { ROWS = 37, WIDTH = 150, HEADS = 3, D = 20, V = 1300 };
 
-typedef struct { /* outputs of one set */
+typedef struct { /* outputs computed with one instruction set */
     view v[16];
     int n;
 } outcome;
