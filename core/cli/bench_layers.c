@@ -234,7 +234,7 @@ static bool fits(const layer *l, int64_t n, const layers_options *o)
     return (double)l->at[l->n - 1].bytes * more * more <= (double)o->memory * 1048576;
 }
 
-/* Binds the plugin's settings: first from the row, then from -s. */
+/* Binds the plugin's settings: the row's, or defaults without a row; those of -s replace them. */
 static int bind(layer *l, const settings *row, const layers_options *o, void *cfg, arena *a, err *e)
 {
     settings set = {0};

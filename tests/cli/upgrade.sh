@@ -169,7 +169,7 @@ if command -v sqlite3 >/dev/null; then
         for words in "ls" "table old" "watch --once" "show old/base" "rm --experiment old --yes" "run old.ini"; do
             # shellcheck disable=SC2086
             exits 1 ablate $words --db of.db
-            has err "found version 4 of the results database, in use by a host that trains its runs (${held% *})"
+            has err "found version 4 of the results database, in use by a process that trains its runs (${held% *})"
         done
         cmp -s of.db before.db || wrong "the database of a living host has changed"
         equal "$(echo of.db.*)" "of.db.*" "copies of a database that was not upgraded"

@@ -233,12 +233,13 @@ static int check_hosts(db *d, int64_t version, err *e)
     while (sql_each(s, "", &rc, e)) {
         const char *owner = (const char *)sqlite3_column_text(s, 0);
         if (db_owner_process(owner) || (!db_owner_is_gone(owner) && now() - sql_real(s, 1) <= SILENT))
-            rc = fail(
-                e,
-                "%s: found version %lld of the results database, in use by a host that trains its runs (%s), expected "
-                "version %d; nothing was changed, since an older ablate cannot continue with an upgraded database. "
-                "Read it with that ablate, or wait until the host ends: the next command then upgrades it",
-                d->path, (long long)version, owner, DB_VERSION);
+            rc =
+                fail(e,
+                     "%s: found version %lld of the results database, in use by a process that trains its runs (%s), "
+                     "expected version %d; nothing was changed, since an older ablate cannot continue with an upgraded "
+                     "database. Read it with that ablate, or wait until that process ends: the next command then "
+                     "upgrades it",
+                     d->path, (long long)version, owner, DB_VERSION);
     }
     return rc;
 }

@@ -4,7 +4,7 @@
 #include "lab/results/read.h"
 #include "lab/sweep/call.h"
 
-/* Fails if the device does not exist or `at_a_time` is no number. Call it first. */
+/* Checks device, launcher and what needs one, sandbox, and `at_a_time` (a number or "auto"). Call it first. */
 int sweep_check(sweep_options *o, err *e);
 /* Expands the INI, trains missing runs and prints the table; an equal call resumes. With dry_run prints the rows and
  * their costs. Returns the exit code; *e has the message of a failure, if it is not printed yet. */

@@ -127,7 +127,7 @@ static const float *left_words(const gemm *g, int64_t i0, int64_t i1, int64_t p,
     return room;
 }
 
-/* Writes the initial values of a block's chains to c, if g->add: y and a bias. */
+/* For g->add: makes c hold the start of a block's chains, y plus the bias if there is one. */
 static void start_sums(const gemm *g, area b, float *c, int64_t c_row)
 {
     for (int64_t i = b.i0; i < b.i1; i++) {

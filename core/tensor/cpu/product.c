@@ -1,4 +1,4 @@
-/* product.c - packed copies of learned matrices, for products of few rows. */
+/* product.c - packed copies of learned matrices, for products of few rows and for int8. */
 #include "tensor/cpu/product.h"
 #include <stdlib.h>
 

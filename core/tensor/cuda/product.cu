@@ -159,7 +159,7 @@ template <class O> __global__ void __launch_bounds__(BF16_THREADS) product_bf16(
         fetch_bf16(q.a, a, q.p.k, row, k + BF16_DEPTH, va);
         fetch_bf16(q.b, b, q.p.k, column, k + BF16_DEPTH, vb);
         UNROLL for (int d = 0; d < BF16_DEPTH / 2; d += 8)
-        { /* words: 16 numbers */
+        { /* 8 words are 16 numbers, the depth of one mma */
             unsigned fa[2][4], fb[4][2];
             UNROLL for (int i = 0; i < 2; i++) UNROLL for (int e = 0; e < 4; e++) fa[i][e] =
                 as[top + 16 * i + g + 8 * (e % 2)][d + t + 4 * (e / 2)].both;

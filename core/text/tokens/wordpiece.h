@@ -5,7 +5,7 @@
 #include "text/tokens/spm_shim.h"
 #include "text/tokens/symbols.h"
 
-/* The least possible size: room for symbols[n_symbols], and for every character of lines[n] twice. */
+/* The least possible size: VOCAB_SPECIALS, symbols[n_symbols], and every different character of lines[n] twice. */
 int64_t wordpiece_least(int64_t n_symbols, const char *const *lines, int64_t n);
 /* Fills t with size - VOCAB_SPECIALS pieces or fewer: symbols[n_symbols] whole, every character of a BPE model as the
  * beginning of a word and inside one, then the model's merges in its order. */

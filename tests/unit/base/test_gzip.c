@@ -11,7 +11,7 @@ static char folder[] = "/tmp/ablate-test-gzip-XXXXXX";
 
 static char *in(const char *name) { return path_join(folder, name); }
 
-/* Makes a text of n bytes that compresses to about a third. */
+/* Makes a text of n bytes that compresses to about half. */
 static void fill(str *s, size_t n)
 {
     rng r = rng_seed(1, 0);

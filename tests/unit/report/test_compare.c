@@ -50,7 +50,7 @@ static arm arm_of(const read_row *row, const char *metric)
     return a;
 }
 
-/* Returns the recorded experiment, or a copy without its documents. */
+/* Returns the path of the recorded experiment, or of a copy that does not say which sentences are of one document. */
 static char *runs_of(const char *folder, bool documents)
 {
     static const char recorded[] = SOURCE_DIR "/experiments/recorded/parsing-craft-silver.json.gz";
