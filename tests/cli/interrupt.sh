@@ -110,7 +110,7 @@ equal "$(sql "SELECT status FROM run r JOIN variant v ON v.id=r.variant_id JOIN 
 
 echo "three Ctrl-C"
 start stuck.ini
-again() { [ "$(sql "SELECT count(*) FROM run WHERE status='running'")" = 1 ]; }
+again() { [ "$(sql "SELECT count(*) FROM run WHERE status='running'")" = 1 ] && [ -n "$(leftovers)" ]; }
 wait_for 30 again
 worker=$(leftovers)
 kill -STOP $worker # a stopped process ends by SIGKILL only
