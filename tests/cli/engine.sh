@@ -46,7 +46,8 @@ echo "a run that is started again leaves alone those that wait for their first s
 "$program" run waits.ini --threads 1 --launcher '{}; [ -e quick ] || sleep 25' --progress plain >waits.out 2>waits.err &
 host=$!
 first() { pgrep -f "^ablate worker .*/runs/waits/|^$program worker $ABLATE_HOME/runs/waits/"; }
-wait_for 30 first >/dev/null
+begun() { ls "$ABLATE_HOME"/runs/waits/engine/*/owner-* >/dev/null 2>&1 && first; } # before that it may be in a queue
+wait_for 30 begun >/dev/null
 kill -9 $(first)
 again() { grep -q '^again' waits.err; }
 wait_for 40 again
@@ -87,7 +88,7 @@ equal "$(status stops)" "done,6 " "runs"
 echo "a host that leaves, and sync"
 sweep leaves 500 >leaves.ini
 exits 0 launch leaves.ini --workers 2 --launcher 'sh -c "{}"' --detach
-has err "6 runs are away; \`ablate sync leaves\` records their progress"
+has err "6 runs are with the launcher; \`ablate sync leaves\` records their progress"
 exits 0 ablate sync leaves --wait
 has out "6 runs ended, 0 not finished"
 as_near leaves
