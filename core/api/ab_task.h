@@ -94,11 +94,11 @@ typedef struct {
     /* Each of the following may be NULL. */
     /* Vocabularies that depend on the settings: changes *v, which initially holds flags, src_vocab and tgt_vocab. */
     void (*vocabs)(void *self, ab_vocabs *v);
-    /* Constraints on decoding: the next five functions, all or none. `vocabulary` passes the target side's tokens (a
-     * blank in a subword is U+2581) before any `start`. It returns 1: constrain every output; 0: only those that
-     * `accepts` rejects; or -1 and err. A state is immutable: `advance` makes a new one and leaves the old one
-     * unchanged; every state is passed to `release` once. `allowed` may be called by several threads at a time, on
-     * different states; the others by one thread. */
+    /* Constraints on decoding: the next five functions, all or none. `vocabulary` passes the target side's tokens,
+     * borrowed during the call (a blank in a subword is U+2581), before any `start`. It returns 1: constrain every
+     * output; 0: only those that `accepts` rejects; or -1 and err. A state is immutable: `advance` makes a new one and
+     * leaves the old one unchanged; every state is passed to `release` once. `allowed` may be called by several threads
+     * at a time, on different states; the others by one thread. */
     int (*vocabulary)(void *self, const char *const *tokens, int64_t n, char *err, size_t n_err);
     /* src: the source line; ids [n]: its tokens, without the end; most: maximum tokens of an output, without the
      * end. */

@@ -150,8 +150,10 @@ says() { # WORDS SETTING...: a run with these settings fails with a message that
 }
 echo '(S (NP (NN a))' > data/toy/broken.ptb
 says "toy/broken.ptb:1:1: a bracket that is never closed" -s parsing.train=toy/broken.ptb -s "lr=0.0031"
-"$program" run toy.ini --dry-run -s parsing.train=toy/broken.ptb > said.txt 2>&1 && fail "a dry run with a broken treebank"
-grep -qF "toy/broken.ptb:1:1: a bracket that is never closed" said.txt || { cat said.txt; fail "a dry run does not name it"; }
+for files in toy/broken.ptb toy/broken.ptb+toy/broken.ptb ./data/toy/broken.ptb; do
+    "$program" run toy.ini --dry-run -s "parsing.train=$files" > said.txt 2>&1 && fail "a dry run with a broken treebank: $files"
+    grep -qF "toy/broken.ptb:1:1: a bracket that is never closed" said.txt || { cat said.txt; fail "a dry run does not name $files"; }
+done
 says "LDC99T42" -s parsing.data=wsj
 says "/nowhere/02/*.mrg" -s parsing.data=wsj -s parsing.wsj=/nowhere
 says "lowercase = true" -s lowercase=true

@@ -14,9 +14,8 @@
  * blank before it. A token of blanks alone belongs to the next word; if tokens are characters, to the one before. */
 static void find_words(const vocab *v, const int32_t *ids, int64_t n, int64_t *word)
 {
-    static const char mark[] = "\u2581";
     vocab_kind kind = vocab_kind_of(v);
-    const char *blank = kind == TOKENS_CHAR ? " " : mark;
+    const char *blank = kind == TOKENS_CHAR ? " " : VOCAB_BLANK;
     bool apart = true;
     int64_t words = 0;
     for (int64_t i = 0; i < n; i++) {

@@ -22,15 +22,15 @@ typedef struct {
 /* Makes tokens readable: a word's first SentencePiece piece loses its mark; other pieces follow a dot. */
 static side side_of(const vocab *v, const int32_t *ids, int64_t n, arena *a)
 {
-    static const char mark[] = "\u2581";
     const char **tokens = arena_alloc(a, (size_t)(n + 1) * sizeof *tokens);
     bool pieces = false;
-    for (int64_t i = 0; i < n; i++) pieces = pieces || has_prefix(vocab_token(v, ids[i]), mark);
+    for (int64_t i = 0; i < n; i++) pieces = pieces || has_prefix(vocab_token(v, ids[i]), VOCAB_BLANK);
     for (int64_t i = 0; i < n; i++) {
         const char *t = vocab_token(v, ids[i]);
-        bool begins = has_prefix(t, mark);
-        tokens[i] = !pieces || *t == '<' ? arena_strdup(a, t)
-                                         : arena_printf(a, "%s%s", begins ? "" : "·", begins ? t + strlen(mark) : t);
+        bool begins = has_prefix(t, VOCAB_BLANK);
+        tokens[i] = !pieces || *t == '<'
+                        ? arena_strdup(a, t)
+                        : arena_printf(a, "%s%s", begins ? "" : "·", begins ? t + strlen(VOCAB_BLANK) : t);
     }
     return (side){tokens, (size_t)n};
 }

@@ -139,7 +139,8 @@ static bool has_files(const spec_row *row, const char *corpus, const places *p)
     for (size_t i = 0; i < LENGTH(split) && !found; i++) {
         AUTOFREE char *key = xprintf("%s.%s", row->config.task, split[i]);
         const char *files = settings_get(&row->placed, key);
-        AUTOFREE char *path = path_join(p->data_dir, files ? files : "");
+        int first = files ? (int)strcspn(files, "+") : 0; /* length of the first file */
+        AUTOFREE char *path = xprintf("%s/%.*s", p->data_dir, first, files ? files : "");
         found = files && (*files == '/' || *files == '.' || (!same(files, "auto") && file_exists(path)));
     }
     return found;

@@ -14,7 +14,8 @@ int task_rules_open(task_rules *r, const ab_task_plugin *task, void *self, const
     for (int32_t i = 0; i < n; i++) {
         const char *t = token[i] = vocab_token(tgt, i);
         if (vocab_kind_of(tgt) != TOKENS_WORDPIECE || i < VOCAB_SPECIALS) continue;
-        token[i] = has_prefix(t, WORDPIECE_INSIDE) ? t + strlen(WORDPIECE_INSIDE) : arena_printf(&a, "\u2581%s", t);
+        token[i] =
+            has_prefix(t, WORDPIECE_INSIDE) ? t + strlen(WORDPIECE_INSIDE) : arena_printf(&a, VOCAB_BLANK "%s", t);
     }
     int answer = task->vocabulary(self, token, n, message, sizeof message);
     free(token);

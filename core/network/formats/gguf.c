@@ -6,7 +6,6 @@
 enum { VERSION = 3, ALIGNMENT = 32 };
 enum { TYPE_U32 = 4, TYPE_I32 = 5, TYPE_F32 = 6, TYPE_BOOL = 7, TYPE_TEXT = 8, TYPE_ARRAY = 9 };
 enum { TOKEN_NORMAL = 1, TOKEN_UNKNOWN = 2, TOKEN_CONTROL = 3 };
-#define BLANK "\xe2\x96\x81"
 
 static const setting_rule rules[] = {{"attention", "scaled_dot|dot|grouped_query"},
                                      {"position", "rotary"},
@@ -113,7 +112,7 @@ static void append_vocabulary(pairs *p, const vocab *v)
     begin_array(p, "tokenizer.ggml.tokens", TYPE_TEXT, n);
     for (int32_t i = 0; i < n; i++) {
         const char *token = vocab_token(v, i);
-        append_text(&p->out, characters && same(token, " ") ? BLANK : token);
+        append_text(&p->out, characters && same(token, " ") ? VOCAB_BLANK : token);
     }
     begin_array(p, "tokenizer.ggml.scores", TYPE_F32, n);
     for (int32_t i = 0; i < n; i++) format_f32(&p->out, vocab_score(v, i));

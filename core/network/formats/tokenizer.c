@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLANK "\xe2\x96\x81" /* U+2581: a blank inside a SentencePiece token */
-
 /* ---- bpe's merges, rebuilt from SentencePiece's pieces; the best piece is merged first ---- */
 
 typedef struct {
@@ -134,7 +132,7 @@ static void add_model(str *out, const vocab *v)
 /* Writes the rules that split a line into pieces and join tokens to form a line. */
 static void add_cutting(str *out, vocab_kind kind)
 {
-    const char *before = "{\"type\":\"Metaspace\",\"replacement\":\"" BLANK
+    const char *before = "{\"type\":\"Metaspace\",\"replacement\":\"" VOCAB_BLANK
                          "\",\"prepend_scheme\":\"first\",\"split\":false}",
                *after = before;
     if (kind == TOKENS_WORDS || kind == TOKENS_WORDPIECE)

@@ -19,6 +19,7 @@ enum {
     VOCAB_EOS,     /* end of a source or target sentence */
     VOCAB_SPECIALS /* the first id of a real token */
 };
+#define VOCAB_BLANK      "\xe2\x96\x81" /* U+2581: a blank inside a SentencePiece token */
 #define WORDPIECE_INSIDE "##"           /* begins a piece inside a word */
 #define VOCAB_UNK_TEXT   "\xe2\x81\x87" /* decoded text of VOCAB_UNK: U+2047, a double question mark */
 

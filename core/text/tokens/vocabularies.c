@@ -10,7 +10,6 @@
 
 const char *const vocab_kind_names[TOKENS_KINDS] = {"bpe", "unigram", "words", "char", "wordpiece"};
 static const char *const special_names[VOCAB_SPECIALS] = {"<pad>", "<unk>", "<s>", "</s>"};
-#define BLANK "\xe2\x96\x81" /* U+2581: a blank inside a SentencePiece token */
 #define MAGIC "ablate-vocab 1"
 
 struct vocab {
@@ -83,8 +82,8 @@ static vocab *train(vocab_kind kind, int64_t size, const char *const *symbols, i
                     const char *const *lines, int64_t n, err *e)
 {
     vocab *v = NULL, *bpe = NULL;
-    if (kind == TOKENS_WORDPIECE && size < wordpiece_least(n_symbols, lines, n)) {
-        long long least = wordpiece_least(n_symbols, lines, n);
+    long long least = kind == TOKENS_WORDPIECE ? wordpiece_least(n_symbols, lines, n) : 0;
+    if (size < least) {
         fail(e,
              "vocab_size %lld is too small: a wordpiece vocabulary has each character twice; set vocab_size = %lld "
              "or more",
@@ -211,8 +210,8 @@ int vocab_encode(const vocab *v, const char *line, id_list *out, err *e)
 /* Appends a SentencePiece token. Its blanks become blanks, except the line's first, which encoding added. */
 static void add_piece(str *out, const char *piece, bool first)
 {
-    if (first && has_prefix(piece, BLANK)) piece += strlen(BLANK);
-    for (const char *blank; (blank = strstr(piece, BLANK)); piece = blank + strlen(BLANK)) {
+    if (first && has_prefix(piece, VOCAB_BLANK)) piece += strlen(VOCAB_BLANK);
+    for (const char *blank; (blank = strstr(piece, VOCAB_BLANK)); piece = blank + strlen(VOCAB_BLANK)) {
         str_addn(out, piece, (size_t)(blank - piece));
         str_addc(out, ' ');
     }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLANK "\xe2\x96\x81"
 enum { MOST_CHARACTERS = 100 };
 
 static void add(symbols *t, const char *before, const char *text)
@@ -27,7 +26,8 @@ void wordpiece_from_bpe(symbols *t, const spm *bpe, int64_t size, const char *co
     for (int64_t i = 0; i < n_symbols; i++) add(t, "", symbols[i]);
     for (int merges = 0; merges < 2; merges++)
         for (int32_t i = VOCAB_SPECIALS; i < spm_size(bpe) && (!merges || t->n < most); i++) {
-            const char *piece = spm_piece(bpe, i), *text = piece + (has_prefix(piece, BLANK) ? strlen(BLANK) : 0);
+            const char *piece = spm_piece(bpe, i),
+                       *text = piece + (has_prefix(piece, VOCAB_BLANK) ? strlen(VOCAB_BLANK) : 0);
             bool merge = *text && text[symbol_length(text, false)];
             if (merge != merges) continue;
             if (!merge || text > piece) add(t, "", text);

@@ -24,9 +24,12 @@ static opened open_form(int form, vocab_kind kind, const char *more)
     opened o = {.t = parsing_open(set, "/nowhere", false)};
     err e = {0};
     CHECK_TEXT(o.t.message, "");
-    CHECK_INT(
-        dataset_vocabs(o.t.task, o.t.self, false, kind, kind == TOKENS_WORDS ? 0 : 70, false, NULL, &o.src, &o.tgt, &e),
-        0);
+    CHECK_INT(dataset_vocabs(o.t.task, o.t.self, false, kind,
+                             kind == TOKENS_WORDS       ? 0
+                             : kind == TOKENS_WORDPIECE ? 120
+                                                        : 70,
+                             false, NULL, &o.src, &o.tgt, &e),
+              0);
     CHECK_TEXT(e.text, "");
     CHECK_INT(task_rules_open(&o.rules, o.t.task, o.t.self, o.src, o.tgt, &e), 0);
     CHECK_TEXT(e.text, "");
@@ -135,11 +138,12 @@ static void walks(void)
                  {"unary_cap=2 open_cap=3", 12, 2, 3},
                  {"unary_cap=3", 2, 3, 10},
                  {"open_cap=1", 20, 4, 1}};
+    static const vocab_kind kinds[] = {TOKENS_BPE, TOKENS_WORDS, TOKENS_WORDPIECE};
     rng r = rng_seed(5, 1);
     for (int f = 0; f < (int)LENGTH(forms); f++)
         for (size_t k = 0; k < LENGTH(cases); k++)
-            for (int words = 0; words < 2; words++) {
-                opened o = open_form(f, words ? TOKENS_WORDS : TOKENS_BPE, cases[k].set);
+            for (size_t v = 0; v < LENGTH(kinds); v++) {
+                opened o = open_form(f, kinds[v], cases[k].set);
                 for (int i = 0; i < 150; i++) walk(&o, f, &r, cases[k].extra, cases[k].unary_cap, cases[k].open_cap);
                 close_form(&o);
             }
