@@ -236,7 +236,8 @@ static int check(const invocation *c, void *options)
     void *cfg = arena_alloc(&a, x->desc.cfg_size + 16);
     ab_env env = {.data_dir = c->p.data_dir, .seed = 1};
     int bad = 0;
-    if (!has_data(x)) bad = fail(&e, "--task %s: found no key %s.data", o->task, o->task);
+    if (!has_data(x))
+        bad = fail(&e, "--task %s: the task has no key %s.data, whose files could be checked", o->task, o->task);
     if (!bad && x->desc.params) bad = config_bind(&given, o->task, x->desc.params, cfg, &a, &e);
     bool texts = !bad && !same(o->task, "image");
     if (!bad && x->iface.task.open(&self, cfg, &host_table, &env, message, sizeof message))

@@ -38,8 +38,10 @@ static answer decide(const gathered *g, const gathered_row *row, size_t m)
     if (c->refused)
         str_addf(&a.why, "not compared: %s", c->refused);
     else if (c->failed || c->failed_base)
-        str_addf(&a.why, "%zu of the row's runs and %zu of base's failed: [criterion] failed_as gives them a value",
-                 c->failed, c->failed_base);
+        str_addf(
+            &a.why,
+            "%zu of the row's runs and %zu of base's failed and have no value ([criterion] failed_as can give one)",
+            c->failed, c->failed_base);
     else if (c->left_out)
         str_add(&a.why, "the record left out the statistics per sentence that an answer needs (`ablate record "
                         "--statistics`)");
@@ -159,8 +161,8 @@ const command gate_command = {
     .does = "is a row better than base? The exit code is the answer, for programs that keep adding rows",
     .about = "Exit code 0: better; 3: not (worse, or equivalent within the criterion's margin); 4: undecided; 1 and 2: "
              "errors. All rows of the experiment, including those removed from its INI, form one stream in the order "
-             "in which they were added. Each row is tested at its own level, so that at most 5 % of the rows called "
-             "different are expected to be called so wrongly, however long the stream is (docs/statistics.md).",
+             "in which they were added. Each row is tested at its own level, so that on average at most 5 % of the "
+             "rows called different are not, however long the stream is (docs/statistics.md).",
     .arguments = "EXPERIMENT ROW",
     .missing = "expected an experiment and a row",
     .choices = CHOICES_EXPERIMENTS,

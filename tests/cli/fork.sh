@@ -39,10 +39,10 @@ has out "parameters, optimizer; the data from the next epoch on"
 echo "what does not fit is said"
 some late 'start_from = first/base@1' 'start_step = 60' >late.ini
 exits 2 ablate run late.ini "${fast[@]}"
-has err "run first/base@1 saved no state of step 60, only of 80, 100, 120"
+has err "run first/base@1 has no state of step 60 left, only of 80, 100, 120"
 some none "${from[@]}" | sed 's/first.base@1/fork\/base/' >none.ini
 exits 2 ablate run none.ini "${fast[@]}"
-has err "run fork/base saved no states; with keep_states = N"
+has err "run fork/base has no state left; with keep_states = N"
 some wide "${from[@]}" | sed 's/^d_ff.*/d_ff = 48/' >wide.ini
 exits 1 ablate run wide.ini "${fast[@]}"
 exits 0 ablate watch wide/base --log

@@ -102,7 +102,7 @@ equal "$(row words 1)" 16 "words"
 hasnt out source
 exits 1 ablate data check train --task image --strict
 exits 1 ablate data check train --task lm
-has err "--task lm: found no key lm.data"
+has err "--task lm: the task has no key lm.data"
 
 echo "what is refused"
 head -c 1000 data/bars.idx >data/short.idx

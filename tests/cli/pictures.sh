@@ -19,7 +19,7 @@ has five.svg 'aria-label="attention to the source, layer 1 of 1"'
 exits 1 ablate attention --run look/base --text "$text" --figure 3 --word nowhere -o three.svg
 has err '--word nowhere: not among the tokens: '
 exits 1 ablate attention --run look/base --text "$text" --figure 3 --word "$word" --layer 2 -o three.svg
-has err '--layer 2: encoder self-attention weights end at layer 1'
+has err '--layer 2: found no weights of encoder self-attention there; the last with some is 1'
 exits 2 ablate attention --run look/base --text "$text" --figure 3 -o three.svg
 has err '--figure 3: expected --word, the token that the figure is about'
 exits 2 ablate attention --run look/base --text "$text" --figure 5 -o three.gif

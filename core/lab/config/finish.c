@@ -144,10 +144,9 @@ static bool resolve_row(build *b, spec_row *row)
         places_resolve(&row->given, &row->config, &places, b->a, &e))
         return complain(b, where, row->name, "%s", e.text);
     if (places.n && *b->s->analysis.match && (same(key, "layers") || same(key, "d_model")))
-        return complain(
-            b, where, row->name,
-            "found %s, a setting of some layers, which depends on the key of match, %s; match by another key",
-            places.at[0].key, key);
+        return complain(b, where, row->name,
+                        "found %s, a setting of some layers; match by %s does not allow these: match by another key",
+                        places.at[0].key, key);
     config_unbind(&row->config, NULL, config_params, &all, b->a);
     for (size_t i = 0; i < all.n; i++)
         if (!same(all.at[i].key, "seed")) copy_setting(b, &all.at[i], &row->settings);

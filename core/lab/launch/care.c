@@ -45,8 +45,8 @@ const char *care_trouble(const care_curve *c, int64_t total, char out[128])
         snprintf(out, 128, "dev PPL %.4g at step %lld, after %.4g at step %lld", c->last, (long long)c->step, c->best,
                  (long long)c->best_step);
     else if (c->n >= 4 && total > 0 && 4 * c->step >= total && c->best > 0.95 * c->first)
-        snprintf(out, 128, "dev PPL does not fall: %.4g at first, %.4g at best, up to step %lld of %lld", c->first,
-                 c->best, (long long)c->step, (long long)total);
+        snprintf(out, 128, "dev PPL fell by less than 5 %%: %.4g at first, %.4g at best, up to step %lld of %lld",
+                 c->first, c->best, (long long)c->step, (long long)total);
     else
         return NULL;
     return out;

@@ -243,7 +243,7 @@ static int has_room(launcher *l, bool *wait, err *e)
     if (!l->told_room)
         progress_line(&l->p, "no room for another run: %s; %s",
                       tight ? "it needs more disk than is free" : "it needs more memory than is free",
-                      *wait ? "waiting for a run to end" : "runs go on; repeat the command later to start the rest");
+                      *wait ? "waiting for a run to end" : "repeat the command later to start the rest");
     l->told_room = true;
     return 0;
 }

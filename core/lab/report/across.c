@@ -34,8 +34,9 @@ static int read_task(reader *r, const char *name, const across_options *o, tasks
     all->n++;
     const gathered_row *base = gathered_base(g);
     if (g->headline < 0 || !g->facts[g->headline].direction)
-        return fail(e, "%s: %s; --metric names another", name,
-                    g->headline < 0 ? "no run has a result" : "its metric has no direction");
+        return fail(e, "%s: %s", name,
+                    g->headline < 0 ? "no run has a result"
+                                    : "its metric has no direction; choose another by --metric");
     if (!base) return fail(e, "%s: found no base, but scores are relative to base", name);
     if (!all_positive(&base->of[g->headline]))
         return fail(e, "%s: found runs of base whose %s is missing, not finite or not above 0, expected all above 0",

@@ -25,7 +25,7 @@ static void footnote_verdicts(const gathered *g, grid *t)
     str_free(&margin);
     if (g->judged.until.most)
         grid_footnote(t,
-                      "Rows that were undecided at 3, 5 or 10 seeds got more, up to %zu; p accounts for all "
+                      "Rows that were undecided at a look (3, 5, 10 seeds) got more, up to %zu; p accounts for all "
                       "looks (weights 0.05, 0.15, 0.30, 0.50), with a target effect of %g %s.",
                       (size_t)g->judged.until.most, g->judged.until.effect, unit);
     for (size_t i = 0; i < g->x.n_rows; i++) {

@@ -157,7 +157,7 @@ static int over_key(plot *p, err *e)
     }
     free(points);
     if (left_out)
-        fprintf(stderr, "%zu row%s left out: other keys also differ from base, or a run has no %s\n", left_out,
+        fprintf(stderr, "%zu row%s left out: other keys also differ from base, or no run has a %s\n", left_out,
                 left_out == 1 ? " is" : "s are", p->g.headings[p->metric]);
     p->chart.x_label = f->name;
     if (!f->numbers) p->chart.categories = f->levels, p->chart.n_categories = f->n_levels;

@@ -16,7 +16,7 @@ int sql_fail(sqlite3 *q, err *e, const char *what)
         return fail(e, "%s: the database is damaged (%s); `sqlite3 %s .recover` recovers what is readable", path, said,
                     path);
     case SQLITE_FULL: return fail(e, "%s: the disk is full while %s", path, what);
-    case SQLITE_READONLY: return fail(e, "%s is read-only: cannot continue while %s", path, what);
+    case SQLITE_READONLY: return fail(e, "%s is read-only; failed while %s", path, what);
     case SQLITE_CANTOPEN: return fail(e, "%s: cannot open (%s)", path, said);
     case SQLITE_BUSY:
     case SQLITE_LOCKED: return fail(e, "%s: another process still holds the database, while %s", path, what);

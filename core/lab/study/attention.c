@@ -123,7 +123,9 @@ static int write_figure(const attention_options *o, const collected *all, err *e
     int64_t layer = o->layer > 0 ? o->layer : layers > 1 ? layers - 1 : layers;
     for (size_t i = 0; i < all->n; i++)
         if (same(all->maps[i].part, part) && all->maps[i].layer == layer) m = &all->maps[i];
-    if (!m) return fail(e, "--layer %lld: %s weights end at layer %lld", (long long)layer, part, (long long)layers);
+    if (!m)
+        return fail(e, "--layer %lld: found no weights of %s there; the last with some is %lld", (long long)layer, part,
+                    (long long)layers);
     if (o->head > (int64_t)m->heads) return fail(e, "--head %lld: there are %zu heads", (long long)o->head, m->heads);
     attention_figure f = {.figure = (int)o->figure, .head = o->head > 0 ? (size_t)o->head - 1 : 0};
     f.next = f.head + 1 < m->heads ? f.head + 1 : f.head;

@@ -15,9 +15,9 @@ static char *state_in(const char *folder, const char *run, int64_t step, err *e)
     CLEANUP(str_free) str there = {0};
     states_list(folder, &there);
     if (there.n)
-        fail(e, "run %s saved no state of step %lld, only of %s", run, (long long)step, str_text(&there));
+        fail(e, "run %s has no state of step %lld left, only of %s", run, (long long)step, str_text(&there));
     else
-        fail(e, "run %s saved no states; with keep_states = N a run keeps those of its last N checkpoints", run);
+        fail(e, "run %s has no state left; with keep_states = N a run keeps those of its last N checkpoints", run);
     free(path);
     return NULL;
 }

@@ -92,8 +92,7 @@ void show_gaps(const db_counts *n)
         fprintf(stderr, "%zu are running in another process and will appear in the table\n", n->of[DB_RUNNING]);
     if (n->of[DB_QUEUED]) fprintf(stderr, "%zu not trained yet: run the same command again\n", n->of[DB_QUEUED]);
     if (n->gone)
-        fprintf(stderr,
-                "%zu are no longer in the experiment: another process has changed the spec or removed these runs\n",
+        fprintf(stderr, "%zu are no longer in the experiment: another process ran another spec or removed these runs\n",
                 n->gone);
 }
 

@@ -62,8 +62,10 @@ static void compare_tensor(probe *q, const param *p, const pairing *w, check_res
     for (size_t i = 1; i < p->count; i++)
         if (fabs(q->grad[p->at + i]) > fabs(q->grad[p->at + largest])) largest = i;
     if (q->grad[p->at + largest] == 0 && (has_suffix(p->name, ".q.w") || has_suffix(p->name, ".k.w")))
-        check_fail(r, "%s: %s has no effect: its gradient is 0 everywhere; in C, 1 / in->d_k is 0: write 1.0 / in->d_k",
-                   w->name, p->name);
+        check_fail(
+            r,
+            "%s: the gradient of %s is 0 everywhere, so it learns nothing; in C, 1 / in->d_k is 0: write 1.0 / in->d_k",
+            w->name, p->name);
     for (int k = -1; k < ELEMENTS && r->outcome != CHECK_FAIL; k++) {
         int64_t j = k < 0    ? -1
                     : k == 0 ? (int64_t)largest

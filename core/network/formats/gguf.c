@@ -33,7 +33,7 @@ static void check(exporting *x)
     const config *c = &x->m->cfg;
     vocab_kind kind = vocab_kind_of(x->tgt);
     if (kind == TOKENS_WORDS || kind == TOKENS_WORDPIECE)
-        format_refuse(x, "vocab", vocab_kind_names[kind], "its tokenizers are SentencePiece's");
+        format_refuse(x, "vocab", vocab_kind_names[kind], "ablate writes SentencePiece's tokenizers only");
     if (c->d_k != c->d_v) format_refuse_real(x, "d_v", (double)c->d_v, "its values are as wide as its keys");
     if (vocab_lowercase(x->tgt)) format_refuse(x, "lowercase", "true", "its tokenizers keep the case");
 }

@@ -216,7 +216,7 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
         if (above != WANTS_HIDDEN)
             return give_up(w, x, "is followed by an operation that may give masked keys a weight");
         if (w->masked || !right_mask(w, &v))
-            return give_up(w, x, "is a second mask, or one with other positions or lengths");
+            return give_up(w, x, "is a second mask, or not this attention's own (positions, lengths, causal)");
         w->masked = true;
         w->causal = v.a.MASK.causal != 0;
         return emit(w, v.i.MASK.s, WANTS_HIDDEN);

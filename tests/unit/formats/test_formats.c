@@ -444,7 +444,7 @@ static void test_refusals(void)
             "feed_forward = relu has no counterpart in GGUF's llama\n"
             "norm = layer_norm has no counterpart in GGUF's llama\n"
             "block = post_norm has no counterpart in GGUF's llama\n"
-            "vocab = words has no counterpart in GGUF's llama: its tokenizers are SentencePiece's");
+            "vocab = words has no counterpart in GGUF's llama: ablate writes SentencePiece's tokenizers only");
     refused("lm", "ctranslate2", TOKENS_BPE, NULL, 0,
             "the model is decoder-only, which CTranslate2 does not open: expected --format huggingface or gguf");
     refused("many", "onnx", TOKENS_BPE, NULL, 0, "--format onnx: expected ctranslate2, huggingface or gguf");
