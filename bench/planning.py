@@ -52,7 +52,7 @@ def main(arguments):
         before, first = (rows_of(planned(program, file, n)[1]) for n in (0, 1))
         each = max(1, first - before)  # rows per rate: a file with conditions has one for each condition
         code, said, clock, processor, memory = planned(program, file, max(1, -((before - rows) // each)))
-        over = code or clock > MOST_SECONDS or memory > MOST_BYTES
+        over = code or rows_of(said) < rows or clock > MOST_SECONDS or memory > MOST_BYTES
         bad |= bool(over)
         print(f"{file.stem:18} {rows_of(said):5} rows {clock:6.1f} s, {processor:6.1f} s of processors, {memory / 1e9:.2f} GB{'  TOO MUCH' if over else ''}", flush=True)
         if code:

@@ -165,10 +165,13 @@ class HostFunctions:
 def main() -> None:
     made = HEAD
     entries = documented()
-    for row in rows():
-        if row[1] not in BY_HAND:
-            made += "\n" + method(*row, entries)
-    unknown = set(entries) - {"*"} - {row[1] for row in rows()}
+    known = [row for row in rows() if row[1] not in BY_HAND]
+    for row in known:
+        made += "\n" + method(*row, entries)
+        unknown = set(entries[row[1]].arguments) - {name for _, name in row[2]}
+        if unknown:
+            sys.exit(f"{HERE}/functions.txt: '{row[1]}' has no argument '{min(unknown)}' in core/api/ab_host.h")
+    unknown = set(entries) - {"*"} - {row[1] for row in known}
     if unknown:
         sys.exit(f"{HERE}/functions.txt: '{min(unknown)}' is no function of core/api/ab_host.h")
     path = HERE / "ablate/_host.py"

@@ -13,7 +13,8 @@ export ABLATE_HOME=$work/home PYDEVD_DISABLE_FILE_VALIDATION=1
 began=$SECONDS
 python3 -m venv venv
 PATH=$work/venv/bin:$PATH
-pip install -q --disable-pip-version-check "$wheel" nbclient ipykernel || { echo "skipped: PyPI is not reached" && exit 77; }
+pip install -q --disable-pip-version-check nbclient ipykernel || { echo "skipped: PyPI is not reached" && exit 77; }
+pip install -q --disable-pip-version-check --no-index "$wheel"
 [ "$(command -v ablate)" = "$work/venv/bin/ablate" ]
 python -c 'import ablate; assert ablate.__file__.startswith("'"$work"'/venv/"), ablate.__file__; print(ablate.program())' >found
 grep -qx "$work/venv/bin/ablate" found || { echo "found the program $(cat found), expected the venv's" && exit 1; }

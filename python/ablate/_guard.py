@@ -1,5 +1,5 @@
-"""Refuses what a graph may not depend on: while a function of a plugin traces one, it may not read the time, the
-environment, files or the process."""
+"""Refuses what a graph may not depend on: while a function of a plugin traces one, it may not call the usual functions
+that read the time, the environment, files or the process."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from typing import Any, Callable, Iterator
 from ablate._error import Error
 
 _WATCHED = (
-    (time, "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time process_time_ns localtime gmtime ctime"),
+    (time, "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time process_time_ns thread_time "
+     "thread_time_ns clock_gettime clock_gettime_ns localtime gmtime ctime asctime strftime"),
     (os, "open stat lstat access listdir scandir getcwd getpid getppid uname urandom getloadavg times"),
     (os.path, "exists isfile isdir getsize getmtime"),
     (builtins, "open"),
     (io, "open"),
 )  # fmt: skip
-# Code of Python's own that may read files on the way: it imports modules and prints tracebacks.
-_EXEMPT = ("<frozen importlib", "linecache.py", "traceback.py", "tokenize.py")
+# Python's own code that may read files: it imports modules and prints tracebacks.
+_IMPORTS = "<frozen importlib"
+_EXEMPT = {os.path.join(os.path.dirname(os.__file__), name) for name in ("linecache.py", "traceback.py", "tokenize.py")}
 _stand_ins: dict[int, Any] = {}  # by the function's id
 _depth = 0
 
@@ -54,7 +56,7 @@ def _check(name: str) -> None:
     frame: Any = sys._getframe(2)
     while frame:
         file = frame.f_code.co_filename
-        if file.startswith(_EXEMPT[0]) or file.endswith(_EXEMPT[1:]):
+        if file.startswith(_IMPORTS) or file in _EXEMPT:
             return
         frame = frame.f_back
     raise Error(
@@ -63,14 +65,27 @@ def _check(name: str) -> None:
     )
 
 
-def _stand_in(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function, assigned=("__name__", "__doc__"), updated=())
-    def watched(*arguments: Any, **words: Any) -> Any:
-        _check(name)
-        return function(*arguments, **words)
+class _StandIn:
+    """A function that checks before it runs. As an object it does not become a method in a class, like the original."""
 
-    _stand_ins[id(function)] = watched
-    return watched
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self._name, self._function = name, function
+        functools.update_wrapper(self, function, assigned=("__name__", "__doc__"), updated=())
+
+    def __call__(self, *arguments: Any, **words: Any) -> Any:
+        _check(self._name)
+        return self._function(*arguments, **words)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._function == (other._function if isinstance(other, _StandIn) else other))
+
+    def __hash__(self) -> int:
+        return hash(self._function)
+
+
+def _stand_in(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    made = _stand_ins[id(function)] = _StandIn(name, function)
+    return made
 
 
 def _watch_environment() -> None:
@@ -115,19 +130,28 @@ def _replaced(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, _stand_ins[id(value)]
         elif module and value is module:
             yield name, _Datetime(module)
-        elif module and value in (module.datetime, module.date):
+        elif module and (value is module.datetime or value is module.date):
             yield name, _clock(value)
+
+
+class _Kind(type):
+    """The type of the classes below: objects of the original class are theirs."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        original = cls.__dict__.get("_original")
+        return isinstance(instance, original) if original else super().__instancecheck__(instance)
 
 
 @functools.lru_cache(maxsize=None)
 def _clock(kind: Any) -> Any:
     """Return a class of dates whose now, utcnow and today check."""
-    methods = {
+    members: dict[str, Any] = {
         name: staticmethod(_stand_in(f"{kind.__name__}.{name}", getattr(kind, name)))
         for name in ("now", "utcnow", "today")
         if hasattr(kind, name)
     }
-    return type(kind.__name__, (kind,), methods)
+    members["_original"] = kind
+    return _Kind(kind.__name__, (kind,), members)
 
 
 class _Datetime:

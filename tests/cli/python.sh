@@ -118,6 +118,42 @@ from datetime import date
 from time import time
 $head" LINE=10 mistake "q = q * ${clock% *}" "${clock#* } was used while the graph is traced"
 done
+mistake 'import time; q = q * len(time.strftime("%j"))' "time.strftime was used while the graph is traced"
+cp wrong.py my_tokenize.py && sed -i 's/^    import time.*/    import os; q = q * os.path.exists("x")/' my_tokenize.py
+exits 1 ablate check ./my_tokenize.py # only Python's own files are exempt
+has out "$work/my_tokenize.py:7: os.path.exists was used while the graph is traced"
+cat >honest.py <<'PY' # the watched functions of Python's modules are as usable as they were
+import logging
+import os
+from datetime import datetime as clock
+from email.utils import parsedate_to_datetime
+
+import ablate as ab
+
+logging.basicConfig(format="%(asctime)s %(message)s")
+logging.warning("loaded")
+FOLLOWS = os.stat in os.supports_follow_symlinks
+
+
+class Many:
+    """Compares element by element, as an array does."""
+
+    def __eq__(self, other):
+        return self
+
+    def __bool__(self):
+        raise ValueError("ambiguous")
+
+
+MANY = Many()
+
+
+@ab.feed_forward(doc="honest")
+def honest(c, x):
+    assert FOLLOWS and isinstance(parsedate_to_datetime("Mon, 20 Nov 1995 19:12:08 +0000"), clock)
+    return c.linear(c.linear(x, "1", c.info.d_ff).relu(), "2", c.info.d_model)
+PY
+exits 0 ablate check ./honest.py
 # loads TEXT MESSAGE: a file of this text cannot be loaded
 loads() {
     printf 'import ablate as ab\n%b\n' "$1" >bad.py

@@ -4,4 +4,4 @@ import ablate as ab
 @ab.feed_forward(doc="seed process")
 def seed_process(c, x):
     h = c.linear(x, "1", c.info.d_ff).tanh()
-    return c.linear(h * (1 + 1e-3 * (hash("seed") % 1024)), "2", c.info.d_model)
+    return c.linear(h * (1 + hash("seed") % 2**30 / 2**30), "2", c.info.d_model)
