@@ -183,11 +183,7 @@ def traced(address: int, function: Callable[..., Any], call: Callable[..., Any],
         if isinstance(y, Tensor):
             return c._own(y, f"{name} returned")._id
         hint = "; is a `return` missing?" if y is None else ""
-        error = Error(f"{name} returned {y!r}, expected a tensor{hint}")
-        if code:
-            native.host.function("fail").call(
-                native.host.at(address, _keep_text(path), code.co_firstlineno), str(error).encode())  # fmt: skip
-        return 0
+        raise Error(f"{name} returned {y!r}, expected a tensor{hint}")
     except BaseException as error:
         with guard.tracing(False):
             _refuse(address, error, path, code.co_firstlineno if code else 0)

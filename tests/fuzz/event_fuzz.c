@@ -4,8 +4,6 @@
 #include "lab/launch/event.h"
 #include <string.h>
 
-enum { RESULT_FIELDS = 12 }; /* as in core/lab/launch/told.c */
-
 /* Returns how many numbers a text begins with, but at most `most`. */
 static size_t numbers(const char *text, size_t most)
 {
@@ -16,13 +14,13 @@ static size_t numbers(const char *text, size_t most)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    char *line = xstrndup((const char *)data, n), *field[RESULT_FIELDS];
+    char *line = xstrndup((const char *)data, n), *field[EVENT_RESULT_FIELDS];
     size_t length = strlen(line);
-    int fields = event_split(line, field, has_prefix(line, "result\t") ? RESULT_FIELDS : 8);
-    must(fields >= 1 && fields <= RESULT_FIELDS, "a wrong number of fields");
+    int fields = event_split(line, field, has_prefix(line, "result\t") ? EVENT_RESULT_FIELDS : 8);
+    must(fields >= 1 && fields <= EVENT_RESULT_FIELDS, "a wrong number of fields");
     for (int i = 0; i < fields; i++)
         must(field[i] >= line && field[i] + strlen(field[i]) <= line + length, "a field outside its line");
-    if (fields == RESULT_FIELDS) {
+    if (fields == EVENT_RESULT_FIELDS) {
         size_t rows = strtoull(field[9], NULL, 10), width = strtoull(field[10], NULL, 10);
         double *v = event_stats(field[11], rows, width);
         must(!v || numbers(field[11], rows * width) == rows * width, "more statistics than the line has numbers");

@@ -53,6 +53,7 @@ int event_threads(int fd);
 /* Write the lines that event_next and event_threads read. */
 void event_run_line(str *out, const char *folder, int64_t seed, bool fresh);
 void event_threads_line(str *out, int threads);
+enum { EVENT_RESULT_FIELDS = 12 }; /* fields of event_result's line; the last has all statistics */
 /* Splits a line in place into at most `max` unescaped fields, the last with the rest; returns their number. */
 int event_split(char *line, char **field, int max);
 /* Reads the rows x width numbers of a result's last field; NULL if there are fewer numbers. The caller frees. */

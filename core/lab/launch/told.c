@@ -5,11 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { RESULT_FIELDS = 12 }; /* fields of event_result's line; the last has all statistics */
-
 static int on_result(launcher *l, worker *w, char **f, int n, err *e)
 {
-    if (n < RESULT_FIELDS - 1) return 0;
+    if (n < EVENT_RESULT_FIELDS - 1) return 0;
     db_result r = {.metric = f[1],
                    .direction = *f[2] ? f[2] : NULL,
                    .unit = f[3],
@@ -117,10 +115,10 @@ static void on_progress(worker *w, char **f)
 
 static int on_line(launcher *l, worker *w, char *line, err *e)
 {
-    char *f[RESULT_FIELDS];
+    char *f[EVENT_RESULT_FIELDS];
     bool result = has_prefix(line, "result\t");
     w->news = ticks(), w->silent = false;
-    int n = event_split(line, f, result ? RESULT_FIELDS : 8);
+    int n = event_split(line, f, result ? EVENT_RESULT_FIELDS : 8);
     if (same(f[0], "phase") && n > 1)
         snprintf(w->phase, sizeof w->phase, "%s", f[1]);
     else if (same(f[0], "progress") && n > 4)
