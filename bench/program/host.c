@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RUNS_OF_ONE = 1000, SENTENCES = 1000 };
+enum { RUNS_OF_ONE = 1000 };
 
 double bench_value(int64_t run, int64_t step) { return 5 + (double)((run * 7919 + step * 104729) % 1000003) / 1e5; }
 
@@ -100,23 +100,23 @@ static int time_runs(bench *b, double *per_second, double *claims_second, err *e
     return bad;
 }
 
-/* Records the runs of a table, each with two metrics and per-sentence statistics of a test set. */
+/* Records the runs of a table, each with two metrics and statistics of o->sentences sentences. */
 static int fill_table(bench *b, err *e)
 {
     const host_options *o = b->o;
     int64_t *ids = NULL, n = o->rows * o->seeds;
-    double *stats = xcalloc(SENTENCES * 10, sizeof *stats);
+    double *stats = xcalloc((size_t)o->sentences * 2 + 1, sizeof *stats);
     int bad = bench_make(b, "wide", (size_t)o->rows, (size_t)o->seeds, &ids, e);
     for (int64_t i = 0; i < n && !bad; i++) {
         db_claim c;
         if ((bad = bench_claim(b, "wide", &ids[i], &c, e))) break;
-        for (int64_t k = 0; k < SENTENCES; k++) stats[2 * k] = bench_value(i, k), stats[2 * k + 1] = 20;
+        for (int64_t k = 0; k < o->sentences; k++) stats[2 * k] = bench_value(i, k), stats[2 * k + 1] = 20;
         db_result ppl = {.metric = "PPL",
                          .direction = "min",
                          .signature = "exp(nll/token), EOS counted, dev",
                          .value = bench_value(i, 0),
                          .how = "last",
-                         .stats = {SENTENCES, 2, stats}};
+                         .stats = {(size_t)o->sentences, o->sentences ? 2 : 0, stats}};
         db_result f = {.metric = "acc", .direction = "max", .value = 100 / bench_value(i, 1), .how = "last"};
         bad = db_put_result(b->d, &c, &ppl, e) || db_put_result(b->d, &c, &f, e) ||
               db_finish(b->d, &c, DB_DONE, 0, -1, NULL, e);
@@ -234,6 +234,7 @@ static const host_options defaults = {.folder = "/tmp",
                                       .events = 1000000,
                                       .rows = 300,
                                       .seeds = 10,
+                                      .sentences = 1000,
                                       .watched = 10000,
                                       .queued = 100000};
 static const option options[] = {
@@ -245,6 +246,8 @@ static const option options[] = {
     {"--events", "N", "total number of events [1000000]", OPTION_COUNT, AT(events), 1, 1e9},
     {"--rows", "N", "rows of the table [300]", OPTION_COUNT, AT(rows), 1, 1e6},
     {"--seeds", "N", "seeds of each row [10]", OPTION_COUNT, AT(seeds), 1, 1e6},
+    {"--sentences", "N", "sentences with statistics in each run of the table; 0: none [1000]", OPTION_COUNT,
+     AT(sentences), 0, 1e6},
     {"--watched", "N", "runs of an experiment that `ablate watch` shows, nine tenths done [10000]", OPTION_COUNT,
      AT(watched), 10, 1e6},
     {"--queued", "N", "queued runs that two hosts share for some seconds, compared with 100 [100000]", OPTION_COUNT,

@@ -5,7 +5,7 @@
 
 typedef struct {
     const char *folder, *keep;
-    int64_t runs, points, workers, events, rows, seeds, watched, queued;
+    int64_t runs, points, workers, events, rows, seeds, sentences, watched, queued;
 } host_options;
 
 enum { BENCH_LEASE = 3600 }; /* seconds */

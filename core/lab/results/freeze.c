@@ -143,8 +143,8 @@ static int apply_origin(db *d, const db_row_spec *row, db_frozen *out, err *e)
     return out->anew ? run_afresh(d, out->id, e) : 0;
 }
 
-/* Returns 1 if the run exists now, 0 if the row is left out, -1. New runs of rows with results get DB_LATE. */
-static int write_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, db_frozen *out, err *e)
+/* Returns 1 if the run exists now, 0 if the row is left out, -1. late: gives a new run DB_LATE. */
+static int write_run(db *d, int64_t variant, const db_row_spec *row, size_t ord, bool late, db_frozen *out, err *e)
 {
     bool added = false;
     sqlite3_stmt *s =
@@ -162,36 +162,38 @@ static int write_run(db *d, int64_t variant, const db_row_spec *row, size_t ord,
         rc = sql_status(s, 1, &out->status, e) ? -1 : sql_next(s, e);
     }
     sql_rest(s);
-    if (!rc && added)
-        rc = sql_do(d->q, e,
-                    "INSERT INTO tag(run_id,tag,value) SELECT ?1,'" DB_LATE "','1' WHERE EXISTS(SELECT 1 FROM run"
-                    " WHERE variant_id=?2 AND status='done')",
-                    "ii", out->id, variant);
+    if (!rc && added && late)
+        rc = sql_do(d->q, e, "INSERT INTO tag(run_id,tag,value) VALUES(?1,'" DB_LATE "','1')", "i", out->id);
     return rc || (found && apply_origin(d, row, out, e)) ? -1 : found;
 }
 
 static int write_runs(db *d, const db_experiment_spec *x, const int64_t *variants, db_frozen *out, size_t *n, err *e)
 {
     str seeds = {0};
+    int64_t *done = xcalloc(x->n_rows, sizeof *done); /* [n_rows]: 1 for a row with results */
     int rc = 0;
     *n = 0;
     for (size_t i = 0; i < x->n_rows && !rc; i++) {
         if (!variants[i]) continue;
         str_clear(&seeds);
         json_ids(&seeds, x->seeds, x->rows[i].n_seeds ? x->rows[i].n_seeds : x->n_seeds);
-        rc = sql_do(d->q, e,
-                    "UPDATE run SET archived=1 WHERE variant_id=?1 AND status NOT IN('done','running')"
-                    " AND seed NOT IN(SELECT value FROM json_each(?2))",
-                    "is", variants[i], seeds.s);
+        if (sql_int(d->q, e, &done[i], "SELECT EXISTS(SELECT 1 FROM run WHERE variant_id=?1 AND status='done')", "i",
+                    variants[i]) < 0 ||
+            sql_do(d->q, e,
+                   "UPDATE run SET archived=1 WHERE variant_id=?1 AND status NOT IN('done','running')"
+                   " AND seed NOT IN(SELECT value FROM json_each(?2))",
+                   "is", variants[i], seeds.s))
+            rc = -1;
     }
     for (size_t k = 0; k < x->n_seeds; k++)
         for (size_t i = 0; i < x->n_rows && !rc; i++) {
             if (!variants[i] || (x->rows[i].n_seeds && k >= x->rows[i].n_seeds)) continue;
             out[*n] = (db_frozen){.row = i, .seed = x->seeds[k]};
-            int put = write_run(d, variants[i], &x->rows[i], *n, &out[*n], e);
+            int put = write_run(d, variants[i], &x->rows[i], *n, done[i], &out[*n], e);
             *n += put > 0, rc = put < 0 ? -1 : 0;
         }
     str_free(&seeds);
+    free(done);
     return rc;
 }
 

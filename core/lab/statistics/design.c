@@ -242,7 +242,10 @@ double least_detectable(const arm *row, const arm *base, double u, double most_d
 {
     if (row->n < 2 || base->n < 2 || !(row->expected_s2 + base->expected_s2 + u > 0)) return NAN;
     foreseen x = foresee(row, base, u, most_df, alpha);
-    double low = 0, high = x.sd, below = found_by(&x, 0) - power, above;
+    double near = normal_upper(1 - power) * x.sd, below, above;
+    for (size_t i = 0; i < x.n; i++) near += x.weight[i] * x.half[i];
+    double low = 0.98 * near, high = 1.02 * near;
+    while ((below = found_by(&x, low) - power) >= 0 && low > 0) low = low > 1e-6 * x.sd ? low / 2 : 0;
     while ((above = found_by(&x, high) - power) < 0 && high < 1e9 * x.sd) low = high, below = above, high *= 2;
     if (below >= 0 || above <= 0) return below >= 0 ? low : high;
     for (int side = 0; high - low > 1e-7 * high;) { /* false position, in the Illinois variant */
