@@ -16,6 +16,7 @@ from ablate._context import Context
 from ablate._error import Error
 from ablate._info import Parameter
 from ablate._tensor import Tensor
+from ablate._words import in_python
 
 MAGIC, MAJOR = 0x41424C54, 2
 _OWN = os.path.dirname(__file__)
@@ -46,13 +47,12 @@ def start(address: int) -> bool:
     while table.functions[len(functions)]:
         functions.append(table.functions[len(functions)].decode())
     native.host.open(table.host, functions)
-    sizes = {
-        "answer": native.Answer, "plugin": native.AbPlugin, "option": native.AbOption, "info": native.AbInfo,
-        "parameter": native.AbParameter, "plan": native.AbRunPlan, "metric": native.AbMetric,
-        "likelihood": native.AbLikelihood, "vocabs": native.AbVocabs, "op": native.AbOp,
-    }  # fmt: skip
-    for name, made in sizes.items():
-        _expect_size(name, ctypes.sizeof(made), getattr(table, name))
+    structures = (
+        native.AbPlugin, native.AbOption, native.AbInfo, native.AbParameter, native.AbRunPlan, native.AbMetric,
+        native.AbLikelihood, native.AbVocabs, native.AbOp,
+    )  # fmt: skip
+    for made, size in zip(structures, table.sizes):
+        _expect_size(made.__name__, ctypes.sizeof(made), size)
     for kind, size in zip(_C_KINDS, table.kinds):
         if kind == "task":
             from ablate._tasks import AbTask
@@ -448,23 +448,21 @@ def _run(path: str) -> ModuleType:
     return module
 
 
-def describe(path: str, address: int) -> bool:
+def describe(file: bytes, address: int, size: int) -> None:
     """
-    Run a file and describe its plugin.
+    Run a file and describe its plugin, or the error.
 
     Parameters
     ----------
-    path : str
-        The file.
+    file : bytes
+        Its path.
     address : int
         Address of the `python_answer` to write.
-
-    Returns
-    -------
-    bool
-        Whether there is a plugin.
+    size : int
+        Its bytes.
     """
-    answer = native.Answer.from_address(address)
+    _expect_size("Answer", ctypes.sizeof(native.Answer), size)
+    answer, path = native.Answer.from_address(address), os.fsdecode(file)
     try:
         first = len(kinds.found)
         module = _run(path)
@@ -475,9 +473,24 @@ def describe(path: str, address: int) -> bool:
             raise Error(f"found {len(mine)} plugins{f' ({names})' if mine else ''}, expected one{hint}")
         ops = [value for value in vars(module).values() if isinstance(value, kinds.Op)]
         answer.plugin = ctypes.addressof(Description(mine[0], path, ops).c)
-        return True
     except BaseException as error:
-        file, line = _place(error, path)
+        place, line = _place(error, path)
         _log(error)
-        answer.error = f"{file}{f':{line}' if line else ''}: {_words(error)}".encode()[:1990]
-        return False
+        answer.error = f"{place}{f':{line}' if line else ''}: {_words(error)}".encode()[:1990]
+
+
+def reword(message: bytes, address: int, size: int) -> None:
+    """
+    Write a message about a plugin in Python with Python's names.
+
+    Parameters
+    ----------
+    message : bytes
+        The message.
+    address : int
+        Where to write.
+    size : int
+        How many bytes are there.
+    """
+    text = in_python(message.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+    (ctypes.c_char * size).from_address(address).value = text[: size - 1]

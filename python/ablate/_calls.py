@@ -11,6 +11,7 @@ from ablate import _native as native
 from ablate._error import Error, nearest
 from ablate._host import HostFunctions
 from ablate._tensor import MAPS, Tensor
+from ablate._words import in_python
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -27,16 +28,6 @@ def _caller() -> FrameType:
     while frame.f_code.co_filename.startswith(_OWN) and frame.f_back:
         frame = frame.f_back
     return frame
-
-
-def _python_words(text: str) -> str:
-    """Return a message of the program with Python's names for its functions and constants."""
-    import re
-
-    text = re.sub(r" \(AB_PLUGIN\(.*?= (AB_\w+)\)\)", r" (claims=\1)", text)
-    text = re.sub(r"\bab_(sum|max)_axis\b", r"\1", text)
-    text = re.sub(r"\bab_info\(c\)(->)?", lambda m: "c.info" + ("." if m[1] else ""), text)
-    return re.sub(r"\bab_(?=[a-z])", "c.", re.sub(r"\bAB_(?=[A-Z])", "ab.", text))
 
 
 class Calls(HostFunctions):
@@ -107,7 +98,7 @@ class Calls(HostFunctions):
             frame = _caller()
             prefix = f"{frame.f_code.co_filename}:{frame.f_lineno}: "
             mine = text.startswith(prefix)
-            raise Error(_python_words(text[len(prefix) :]) if mine else text, placed=not mine)
+            raise Error(in_python(text[len(prefix) :]) if mine else text, placed=not mine)
 
     def _ids(self, name: str, arguments: Sequence[Any]) -> list[Any]:
         kinds = native.host.function(name).kinds

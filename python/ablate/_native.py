@@ -155,7 +155,7 @@ ServicesTable = _structure(
     "ServicesTable", ("host", ADDRESS), ("functions", ctypes.POINTER(TEXT)), ("error", ctypes.CFUNCTYPE(TEXT, ADDRESS)),
     ("clear", ctypes.CFUNCTYPE(None, ADDRESS)), ("shape", ctypes.CFUNCTYPE(None, ADDRESS, I32, ADDRESS)),
     ("log", ctypes.CFUNCTYPE(None, TEXT)), ("minor", SIZE),
-    *_ints(SIZE, "answer plugin option info parameter plan metric likelihood vocabs op"), ("kinds", SIZE * 9))  # fmt: skip
+    ("sizes", SIZE * 9), ("kinds", SIZE * 9))  # fmt: skip
 Answer = _structure("Answer", ("plugin", ADDRESS), ("error", ctypes.c_char * 2000))
 
 _elements: dict[tuple[Any, int, tuple[str, ...]], Any] = {}

@@ -22,9 +22,14 @@ def unit(t):
 PY
 ABLATE_PYTHON=/none exits 2 ablate list plugins ./cosine.py
 has err "a plugin in Python needs Python 3.9 or newer, and '/none' does not run; install it"
-printf '#!/bin/sh\necho /usr/bin/python3\necho /usr/lib/libpython3.7.so\necho -3.7.2\n' >old
-printf '#!/bin/sh\necho /usr/bin/python3\necho -libpython3.11.so\necho 1\n' >static
-chmod +x old static
+# pretends NAME STATEMENTS: a Python in which these statements have run
+pretends() {
+    printf '#!/bin/sh\nexec %s -c "import sys, sysconfig; sys.executable = \047/usr/bin/python3\047; %s; exec(sys.stdin.read())"\n' \
+        "$python" "$2" >$1
+    chmod +x $1
+}
+pretends old "sys.version = '3.7.2 (2018)'; sys.version_info = (3, 7, 2)"
+pretends static "sys.version_info = (3, 11); sysconfig.get_config_var = str.lower; sys.base_prefix = sys.base_exec_prefix = '/'"
 ABLATE_PYTHON=./old exits 2 ablate list plugins ./cosine.py
 has err "a plugin in Python needs Python 3.9 or newer, and /usr/bin/python3 is 3.7.2"
 ABLATE_PYTHON=./static exits 2 ablate list plugins ./cosine.py

@@ -9,6 +9,7 @@ $python -c 'import sys; sys.exit(sys.version_info < (3, 9))' || { echo "skipped:
 # block WORD N FILE: prints the Nth block of that language
 block() { awk -v want="\`\`\`$1" -v nth="$2" '/^```$/ { on = 0 } on { print } $0 == want { on = ++n == nth }' "$3"; }
 exits 0 $python "$source/python/generate.py" --check
+exits 0 $python "$source/tests/python/words.py" "$source"
 
 page=$source/docs/python.md
 block python 1 "$page" >cosine.py

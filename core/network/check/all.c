@@ -1,5 +1,6 @@
 /* all.c - the list of checks, in order, and the command. */
 #include "network/check/internal.h"
+#include "network/plugin/python.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,7 @@ size_t check_plugin(const plugin *p, const char *only, check_result out[CHECK_MO
             check_each_pairing(p, r, c->each);
         else
             c->run(p, r);
+        python_reword(p->path, r->message, sizeof r->message);
         missing[n++] = failed || r->outcome == CHECK_FAIL;
     }
     return n;

@@ -21,7 +21,7 @@ static const char *count_attention(ab_ctx *c, int32_t n, str *why, err *e)
         program += v->live && (v->op == OP_ATTEND_PROGRAM || v->op == OP_ATTEND_PROGRAM_STEP);
         composed += v->live && v->op == OP_SOFTMAX;
     }
-    if (composed && why) str_add(why, *c->unfused ? c->unfused : "its weights go into no ab_weighted_sum or ab_attend");
+    if (composed && why) str_add(why, *c->unfused ? c->unfused : "its weights go into no weighted_sum or attend");
     tape_free(c);
     if (composed) return plain || program ? "part fused, part composed" : "composed";
     return program ? "fused with a score program" : plain ? "fused" : "none";

@@ -48,7 +48,7 @@ static int check_parameters(const model *m, err *e)
         if (weight || table)
             return fail(e,
                         "parametrization = mup: there is no rule for the parameter '%s': expected plugins whose "
-                        "weights are matrices of ab_linear or of the projections",
+                        "weights are matrices of linear maps or projections",
                         p->name);
     }
     return 0;

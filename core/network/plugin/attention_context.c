@@ -221,7 +221,7 @@ bool attn_scales_queries(ab_ctx *c)
     const attn_context *t = c->attn;
     if (!t->query_factor || t->queried) return true;
     tape_fail(c,
-              "parametrization = mup: base_d_k does not fit attention '%s': only queries of ab_query are scaled, and "
+              "parametrization = mup: base_d_k does not fit attention '%s': only projected queries are scaled, and "
               "this attention makes its own queries",
               t->plugin);
     return false;

@@ -294,7 +294,7 @@ static score_program *program_of(score_walk *w, const traced_weights *of)
     score_draft_open(&w->draft, w->c);
     ab_t result = emit(w, t, w->plain ? WANTS_ZERO : WANTS_HIDDEN);
     if (of->sink.id) add_sink(w, of->sink);
-    if (!w->masked) give_up(w, 0, "its scores are not masked: by ab_scores or ab_mask");
+    if (!w->masked) give_up(w, 0, "its scores are masked by neither scores nor mask");
     if (w->failed) result = (ab_t){0};
     score_program *f = score_draft_close(&w->draft, w->c, result);
     if (f) {

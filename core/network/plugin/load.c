@@ -220,6 +220,7 @@ static plugin *open_python(const char *full, err *e)
     const ab_plugin *p = python_describe(full, e);
     plugin *out = p ? accept_plugin(p, full, e) : NULL;
     mapped_anywhere(false);
+    if (!out) python_reword(full, e->text, sizeof e->text);
     return out;
 }
 

@@ -2,6 +2,7 @@
  * while a graph is traced, not in its steps. */
 #include "network/plugin/python.h"
 #include "network/plugin/attention_context.h"
+#include "base/cleanup.h"
 #include "base/shell.h"
 #include <dlfcn.h>
 #include <locale.h>
@@ -22,6 +23,9 @@ static void log_text(const char *text) { log_line(LOG_INFO, "%s", text); }
 
 #define SIGNATURE(result, name, parameters, ...) #result " " #name #parameters,
 #define SIZE(NAME, name, ...)                    sizeof(ab_##name##_plugin),
+#define SIZE_OF(name)                            sizeof(ab_##name),
+
+#define STRUCTURES(X) X(plugin) X(option) X(info) X(parameter) X(run_plan) X(metric) X(likelihood) X(vocabs) X(op)
 static const char *const functions[] = {AB_HOST(SIGNATURE, SIGNATURE, SIGNATURE) NULL};
 static const struct { /* `ServicesTable` in python/ablate/_native.py has the same fields */
     const ab_host *host;
@@ -30,26 +34,9 @@ static const struct { /* `ServicesTable` in python/ablate/_native.py has the sam
     void (*clear)(ab_ctx *c);
     void (*shape)(ab_ctx *c, ab_t x, int64_t dim[4]);
     void (*log)(const char *text);
-    size_t minor, answer, plugin, option, info, parameter, plan, metric, likelihood, vocabs, op,
-        kinds[AB_KIND_COUNT - 1];
-} services = {&host_table,
-              functions,
-              error_of,
-              clear_error,
-              shape_of,
-              log_text,
-              AB_ABI_MINOR,
-              sizeof(python_answer),
-              sizeof(ab_plugin),
-              sizeof(ab_option),
-              sizeof(ab_info),
-              sizeof(ab_parameter),
-              sizeof(ab_run_plan),
-              sizeof(ab_metric),
-              sizeof(ab_likelihood),
-              sizeof(ab_vocabs),
-              sizeof(ab_op),
-              {AB_KINDS(SIZE)}};
+    size_t minor, sizes[9], kinds[AB_KIND_COUNT - 1]; /* sizes: of STRUCTURES */
+} services = {&host_table,           functions,       error_of, clear_error, shape_of, log_text, AB_ABI_MINOR,
+              {STRUCTURES(SIZE_OF)}, {AB_KINDS(SIZE)}};
 
 /* ---- Python ---- */
 
@@ -70,59 +57,41 @@ static const struct { /* `ServicesTable` in python/ablate/_native.py has the sam
 #define FUNCTION(result, name, parameters) result(*name) parameters;
 static struct {
     PYTHON(FUNCTION)
-    char *found;  /* three lines: the interpreter, its library, "1"; NULL: not searched yet */
+    char *found;  /* two lines: the interpreter, its library; NULL: not searched yet */
     void *module; /* ablate._bridge; NULL: Python has not started */
 } python;
 
 /* ---- finding Python ---- */
 
-/* Prints the interpreter, then its library, whose folder differs between distributions and package managers; a
- * relocated Python still names the folder in which it was built. */
-static const char search[] =
-    "import os, sys, sysconfig\n"
-    "name = 'libpython%d.%d%s.so' % (*sys.version_info[:2], getattr(sys, 'abiflags', ''))\n"
-    "places = [sysconfig.get_config_var('LIBDIR') or '', sys.base_prefix + '/lib', sys.base_exec_prefix + '/lib']\n"
-    "multiarch = sysconfig.get_config_var('MULTIARCH')\n"
-    "places += [place + '/' + multiarch for place in places if multiarch]\n"
-    "files = [os.path.join(place, name + end) for place in places for end in ('.1.0', '')]\n"
-    "print(sys.executable)\n"
-    "print(next((file for file in files if os.path.exists(file)), '-' + name))\n"
-    "print(sys.version_info >= (3, 9) and 1 or '-' + sys.version.split()[0])\n";
-
 /* Workers inherit their host's search result in this variable. */
 static const char remembered[] = "ABLATE_PYTHON_FOUND";
+
+char *plugin_python_folder(err *e)
+{
+    static const char *const folders[] = {"../python/ablate", "source/python/ablate", "../lib/ablate/python/ablate"};
+    char *found = file_of_program(folders, LENGTH(folders)), *full = found ? realpath(found, NULL) : NULL;
+    free(found);
+    if (!full) return fail(e, "Python's module is missing: found no lib/ablate/python/ablate beside bin/ablate"), NULL;
+    *strrchr(full, '/') = 0;
+    return full;
+}
 
 int python_find(err *e)
 {
     const char *asked = getenv("ABLATE_PYTHON"), *name = asked && *asked ? asked : "python3";
-    str said = {0};
+    CLEANUP(str_free) str script = {0}, said = {0};
     if (!python.found && getenv(remembered)) python.found = xstrdup(getenv(remembered));
     if (python.found) return 0;
-    int status = shell_run("exec \"${ABLATE_PYTHON:-python3}\" -I -S -", search, strlen(search), &said, true);
-    char *copy = xstrdup(str_text(&said)), *rest = copy, *program = strsep(&rest, "\n"),
-         *library = rest ? strsep(&rest, "\n") : NULL, *old = rest ? strsep(&rest, "\n") : NULL;
-    int rc = 0;
-    if (status || !old)
-        rc = fail(e,
-                  "a plugin in Python needs Python 3.9 or newer, and '%s' does not run; install it (Debian: apt "
-                  "install python3 libpython3-dev), or name another by ABLATE_PYTHON=/path/to/python3",
-                  name);
-    else if (*old == '-')
-        rc = fail(e,
-                  "a plugin in Python needs Python 3.9 or newer, and %s is %s; name another by "
-                  "ABLATE_PYTHON=/path/to/python3",
-                  program, old + 1);
-    else if (*library == '-')
-        rc = fail(e,
-                  "a plugin in Python needs Python's library, and %s has no %s; install it (Debian: apt install "
-                  "libpython3-dev), or name a Python with this library, such as conda's or uv's, by "
-                  "ABLATE_PYTHON=/path/to/python3",
-                  program, library + 1);
-    else
-        setenv(remembered, python.found = xstrdup(said.s), 1);
-    free(copy);
-    str_free(&said);
-    return rc;
+    AUTOFREE char *folder = plugin_python_folder(e), *path = folder ? path_join(folder, "ablate/_find.py") : NULL;
+    if (!path || file_read(path, &script, e)) return -1;
+    int status = shell_run("exec \"${ABLATE_PYTHON:-python3}\" -I -S -", script.s, script.n, &said, true);
+    if (!status && *str_text(&said) == '!') return fail(e, "a plugin in Python needs %s", said.s + 1);
+    if (status || !strchr(str_text(&said), '\n'))
+        return fail(e,
+                    "a plugin in Python needs Python 3.9 or newer, and '%s' does not run; install it (Debian: apt "
+                    "install python3 libpython3-dev), or name another by ABLATE_PYTHON=/path/to/python3",
+                    name);
+    return setenv(remembered, python.found = xstrdup(said.s), 1);
 }
 
 /* ---- starting it ---- */
@@ -135,16 +104,6 @@ static int open_library(const char *path, err *e)
     if (!(python.name = (result(*) parameters)dlsym(so, #name))) return fail(e, "%s: has no " #name, path);
     __extension__({PYTHON(FIND)});
     return 0;
-}
-
-char *plugin_python_folder(err *e)
-{
-    static const char *const folders[] = {"../python/ablate", "source/python/ablate", "../lib/ablate/python/ablate"};
-    char *found = file_of_program(folders, LENGTH(folders)), *full = found ? realpath(found, NULL) : NULL;
-    free(found);
-    if (!full) return fail(e, "Python's module is missing: found no lib/ablate/python/ablate beside bin/ablate"), NULL;
-    *strrchr(full, '/') = 0;
-    return full;
 }
 
 static void *import_bridge(err *e)
@@ -168,7 +127,6 @@ static int start(err *e)
     if (python.module) return 0;
     if (python_find(e)) return -1;
     char *found = xstrdup(python.found), *library = found, *program = strsep(&library, "\n");
-    if (library) library[strcspn(library, "\n")] = 0;
     if (open_library(library ? library : "", e)) return free(found), -1;
     char *locale = xstrdup(setlocale(LC_CTYPE, NULL));
     python.Py_SetProgramName(python.Py_DecodeLocale(program, NULL)); /* so that Python finds this program's modules */
@@ -181,16 +139,28 @@ static int start(err *e)
     return python.module ? 0 : -1;
 }
 
+/* Calls a function of ablate._bridge, which writes its result to `to`. */
+static void call_bridge(const char *function, const char *text, void *to, size_t size)
+{
+    int before = python.PyGILState_Ensure();
+    if (!python.PyObject_CallMethod(python.module, function, "yKK", text, (unsigned long long)(uintptr_t)to,
+                                    (unsigned long long)size))
+        python.PyErr_Print();
+    python.PyGILState_Release(before);
+}
+
 const ab_plugin *python_describe(const char *path, err *e)
 {
     if (start(e)) return NULL;
     python_answer *answer = xcalloc(1, sizeof *answer);
-    int before = python.PyGILState_Ensure();
-    if (!python.PyObject_CallMethod(python.module, "describe", "sK", path, (unsigned long long)(uintptr_t)answer))
-        python.PyErr_Print();
-    python.PyGILState_Release(before);
+    call_bridge("describe", path, answer, sizeof *answer);
     const ab_plugin *p = answer->plugin;
     if (!p) fail(e, "%s", *answer->error ? answer->error : "a plugin in Python cannot be described");
     free(answer);
     return p;
+}
+
+void python_reword(const char *path, char *message, size_t size)
+{
+    if (python.module && *message && has_suffix(path, ".py")) call_bridge("reword", message, message, size);
 }

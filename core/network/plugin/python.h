@@ -14,4 +14,6 @@ typedef struct {
 int python_find(err *e);
 /* Runs the file and describes its plugin. Returns NULL and e, with the faulty line, on failure. */
 const ab_plugin *python_describe(const char *path, err *e);
+/* Gives a message about the plugin at `path` Python's names for functions and constants if it is a Python file. */
+void python_reword(const char *path, char *message, size_t size);
 #endif

@@ -1,3 +1,4 @@
+# says: c.call_attention: 'scaled_dot' is not in the list `calls` of 'calls_unnamed'; expected @ab.attention(..., calls=["scaled_dot"])
 import ablate as ab
 
 

@@ -1,3 +1,4 @@
+# says: it claims relative=True, but shifting every position by 7
 import ablate as ab
 
 

@@ -1,3 +1,4 @@
+# says: bytes each: the file's lists and dicts keep what calls add (c.constant and c.table copy)
 import ablate as ab
 
 kept = []

@@ -1,3 +1,4 @@
+# says: seed_process: a second process, on another day
 import ablate as ab
 
 

@@ -1,3 +1,4 @@
+# says: but elementwise=True promises that it does not
 import ablate as ab
 
 

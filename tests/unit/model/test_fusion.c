@@ -10,7 +10,7 @@ static const struct {
 } known[] = {
     {"scaled_dot", "fused", NULL},
     {"dot", "fused", NULL},
-    {"grouped_query", "composed", "its weights go into no ab_weighted_sum or ab_attend"},
+    {"grouped_query", "composed", "its weights go into no weighted_sum or attend"},
     {"rotary", "fused", NULL},
     {"learned", "fused", NULL},
     {"softcap", "fused with a score program", NULL},
