@@ -11,7 +11,7 @@
 #   hosts    the same random kills with three hosts on one sweep at the same time (HOSTS=N: N kills [300])
 #   damage   2,000 damaged databases and models (tests/cli/damage.sh; DAMAGE=N)
 #   fuzz     ten million executions of the fuzz targets (tests/fuzz/run.sh; MILLIONS=N)
-#   threads  a sweep and a watched page under ThreadSanitizer (tests/threads.sh)
+#   threads  a sweep, a watched page, and tests of hosts and workers under ThreadSanitizer (tests/threads.sh)
 #   promises each wrong line of tests/oracle/promises.txt in turn: the test named beside the line must fail
 set -uo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1

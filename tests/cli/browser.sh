@@ -28,7 +28,7 @@ sed 's|</body></html>||' page.html >touched.html
 cat >>touched.html <<'HTML'
 <script>
 const found = [], table = document.querySelector('#table table'), head = [...table.tHead.rows[0].cells];
-const column = head.findIndex(th => th.textContent === 'BLEU');
+const column = head.findIndex(th => th.textContent.startsWith('BLEU'));
 const cells = () => [...table.tBodies[0].rows].map(r => r.cells[column].textContent);
 const own = cells().join();
 head[column].querySelector('button').click();
@@ -88,6 +88,21 @@ browse 1200,3000 page.html --screenshot="$work/desk.png"
 equal "$(png_size desk.png)" 1200x3000 "screenshot at a desk's width"
 browse 1200,3000 page.html --print-to-pdf="$work/print.pdf" --no-pdf-header-footer
 has print.pdf %PDF
+
+# A sweep with a row to come: no link leads nowhere, and no empty cell has a line on a phone.
+{ tiny part 40 && printf '[sweep A]\nheads = 1, 4\n[sweep B]\nd_ff = 16\n'; } >part.ini
+exits 0 ablate run part.ini --only base --progress none --db part.db
+exits 0 ablate report part -o part.html --db part.db
+sed 's|</body></html>||' part.html >touched.html
+cat >>touched.html <<'HTML'
+<script>
+const empty = [...document.querySelectorAll('td')].filter(c => !c.textContent && c.offsetWidth).length;
+const astray = [...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.getAttribute('href'))).length;
+document.title = ['empty', empty, 'astray', astray].join(' ');
+</script></body></html>
+HTML
+browse 390,844 touched.html --dump-dom
+equal "$(sed -n 's|.*<title>\(empty.*\)</title>.*|\1|p' dom | head -1)" 'empty 0 astray 0' 'the page of a sweep with rows to come'
 
 # The page of `ablate attention`: choose a token by keyboard, hide heads, choose another attention, show heat maps.
 { tiny look 40 && printf '[sweep A]\nheads = 1, 4\n'; } >look.ini

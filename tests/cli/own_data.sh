@@ -170,4 +170,6 @@ exits 0 ablate run own.ini -s translation.data=./part -s translation.dev=dev -s 
 equal "$(grep -c '^./part: [0-9]* of 20 dev pairs also occur as training pairs' err)" 1 "said once"
 sql "SELECT value FROM tag WHERE tag='data_check'" danger.db >tags
 has tags ' of 20 dev pairs also occur as training pairs'
+exits 0 ablate table --db danger.db
+equal "$(grep -c '^Data of base: [0-9]* of 20 dev pairs also occur as training pairs' out)" 1 "under the table, once"
 finish

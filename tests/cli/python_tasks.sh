@@ -19,6 +19,8 @@ for name in parity words treecall depo mano dataset; do
         --threads 1 --progress none --no-check
     equal "$(sql "SELECT count(*) > 1 FROM results WHERE experiment = 'python-$name' AND metric = 'acc'")" 1 "$name: rows with acc"
 done
+exits 0 ablate table python-dataset
+has out 'Data of base: 40 of 40 dev pairs also occur as training pairs; 40 of 40 test pairs also occur'
 exits 0 ablate new task my_task.py
 exits 0 ablate check ./my_task.py
 

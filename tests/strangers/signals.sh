@@ -20,17 +20,19 @@ for signal in TERM INT HUP KILL; do
     wait_for 20 gone || wrong "after SIG$signal verify leaves $(ls "$TMPDIR")"
     children && wrong "after SIG$signal its training goes on: $(pgrep -fa "$TMPDIR/ablate-")"
 done
-# wherever the signal interrupts it
-for at in 1 2 3 4 5 6; do
-    "$program" publish ended "new$at" >out 2>err &
+# stops SECONDS: a signal ends publish after that pause; SECONDS "part": as soon as a part of the folder exists
+stops() {
+    "$program" publish ended "new$1" >out 2>err &
     pid=$!
     wait_for 5 compgen -G "$TMPDIR/*"
-    sleep "0.0$at"
+    [ "$1" = part ] || sleep "$1"
+    while [ "$1" = part ] && ! compgen -G './*.part' >/dev/null && kill -0 $pid 2>/dev/null; do :; done
     kill -TERM $pid 2>/dev/null
     wait $pid 2>/dev/null
     checks=$((checks + 1))
     wait_for 20 gone || wrong "publish leaves $(ls -d "$TMPDIR"/* ./*.part)"
-done
+}
+for pause in 0.01 0.02 0.03 0.04 0.05 0.06 part part part; do rm -rf newpart && stops $pause; done
 exits 0 ablate publish ended last
 exits 0 ablate verify last --runs 0
 finish

@@ -73,13 +73,19 @@ static int decimals_for(const gathered *g, size_t metric) /* decimals of a colum
     return best_is_most && most ? metric_decimals(&g->facts[metric], largest) : most;
 }
 
+/* "5.29", or "1.41e+15" from ten million on */
+static const char *number_text(double v, int decimals, arena *a)
+{
+    return fabs(v) < 1e7 ? arena_printf(a, "%.*f", decimals, v) : arena_printf(a, "%.2e", v);
+}
+
 /* "5.29 ± 0.02", or why there is no number; mark: † or ‡, which table.c's notes explain. */
 static const char *measure_of(const gathered_row *row, const measure *m, int decimals, const char *mark, arena *a)
 {
-    const char *sd = m->n > 1 ? arena_printf(a, " ± %.*f", decimals, m->sd) : "";
+    const char *sd = m->n > 1 ? arena_printf(a, " ± %s", number_text(m->sd, decimals, a)) : "";
     const char *more = m->diverged ? arena_printf(a, " (%zu diverged)", m->diverged) : "";
     if (row->failed) more = arena_printf(a, "%s (%zu failed)", more, row->failed);
-    if (m->n) return arena_printf(a, "%.*f%s%s%s", decimals, m->mean, sd, mark, more);
+    if (m->n) return arena_printf(a, "%s%s%s%s", number_text(m->mean, decimals, a), sd, mark, more);
     if (m->diverged) return "diverged";
     if (row->why_skipped) return "n/a";
     if (row->failed && !row->open) return "failed";

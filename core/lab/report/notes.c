@@ -310,10 +310,22 @@ static void footnote_unfinished(const gathered *g, grid *t)
                       falling, runs);
 }
 
+/* Prints each danger of the data once, with the first row that has it. */
+static void footnote_data(const gathered *g, grid *t)
+{
+    for (size_t i = 0, k = 0; i < g->x.n_rows; i++, k = 0) {
+        const read_row *row = &g->x.rows[i];
+        while (k < i && !same(g->x.rows[k].data_check, row->data_check)) k++;
+        if (row->data_check && k == i)
+            grid_footnote(t, "Data of %s: %s.", row->is_base ? "base" : row->name, row->data_check);
+    }
+}
+
 void footnote_statistics(const gathered *g, grid *t)
 {
     bool has_delta = false;
     if (g->headline < 0) return;
+    footnote_data(g, t);
     for (size_t i = 0; i < g->x.n_rows; i++) has_delta = has_delta || !isnan(g->rows[i].delta);
     footnote_design(g, t);
     footnote_left_out(g, t);

@@ -132,7 +132,7 @@ static void add_runs(const gathered *g, str *out)
 
 /* ---- words ---- */
 
-static void add_head(const gathered *g, bool live, str *out)
+static void add_head(const gathered *g, bool live, const char *body, str *out)
 {
     str devices = {0}, commits = {0};
     size_t runs = 0, done = 0, failed = 0, open = 0;
@@ -155,10 +155,12 @@ static void add_head(const gathered *g, bool live, str *out)
     str_free(&devices);
     str_free(&commits);
     str_addf(out, ".%s</p>\n", live ? " <span id=\"live\" role=\"status\">live</span>" : "");
-    str_add(out,
-            "<nav aria-label=\"sections\"><a href=\"#verdict\">Verdict</a><a href=\"#table\">Table</a><a "
-            "href=\"#curves\">Curves</a>"
-            "<a href=\"#cost\">Cost</a><a href=\"#settings\">Settings</a><a href=\"#runs\">Runs</a></nav></header>\n");
+    str_add(out, "<nav aria-label=\"sections\">");
+    for (const char *at = body; (at = strstr(at, "<section id=\"")); at++) {
+        const char *id = at + strlen("<section id=\""), *title = strstr(id, "<h2>") + strlen("<h2>");
+        str_addf(out, "<a href=\"#%.*s\">%.*s</a>", (int)strcspn(id, "\""), id, (int)strcspn(title, "<"), title);
+    }
+    str_add(out, "</nav></header>\n");
 }
 
 static void add_verdict(const gathered *g, str *out)
@@ -178,6 +180,7 @@ int page_print(reader *r, const char *name, bool live, str *out, err *e)
     run_curves *curves = NULL;
     size_t n = 0;
     table_options o = {0};
+    str body = {0};
     int rc = gather(r, name, &o, true, &a, &g, e);
     if (rc == 1) rc = reader_no_experiment(r, name, e);
     if (!rc) rc = curves_load(r, &g, &a, &curves, &n, e);
@@ -188,17 +191,19 @@ int page_print(reader *r, const char *name, bool live, str *out, err *e)
         str_add(out, "</title>\n<style>\n");
         draw_css(out);
         str_addf(out, "%s</style></head>\n<body%s>\n<main>\n", page_css, live ? " data-live" : "");
-        add_head(&g, live, out);
-        add_verdict(&g, out);
-        add_table(&g, &a, out);
-        figure_curves(&g, curves, n, &a, out);
-        figure_cost(&g, &a, out);
-        figure_effects(&g, out);
-        figure_grids(&g, &a, out);
-        add_settings(&g, &a, out);
-        add_runs(&g, out);
+        add_verdict(&g, &body);
+        add_table(&g, &a, &body);
+        figure_curves(&g, curves, n, &a, &body);
+        figure_cost(&g, &a, &body);
+        figure_effects(&g, &body);
+        figure_grids(&g, &a, &body);
+        add_settings(&g, &a, &body);
+        add_runs(&g, &body);
+        add_head(&g, live, str_text(&body), out);
+        str_add(out, str_text(&body));
         str_addf(out, "</main>\n<script>\n%s</script></body></html>\n", page_js);
     }
+    str_free(&body);
     free(curves);
     arena_free(&a);
     return rc;

@@ -76,6 +76,19 @@ static int load_searches(sqlite3 *q, int64_t experiment, arena *a, read_row *row
     return 0;
 }
 
+/* Loads the dangers of a row's data, from its first run that has ended. */
+static int load_data_check(const loading *l, read_row *row, err *e)
+{
+    size_t i = 0;
+    int rc = 0;
+    while (i < row->n_runs && row->runs[i].status != DB_DONE) i++;
+    if (i == row->n_runs || l->depth == READ_BRIEF) return 0;
+    sqlite3_stmt *s =
+        sql_open(l->q, e, "SELECT value FROM tag WHERE run_id=?1 AND tag='data_check'", "i", row->runs[i].id);
+    while (sql_each(s, "", &rc, e)) row->data_check = sql_text(s, 0, l->a);
+    return rc;
+}
+
 static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *e)
 {
     static const char names[] = "variant.group_name variant.name variant.change - - - variant.config_json "
@@ -104,7 +117,7 @@ static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *
         if (first < i)
             x->runs = rows[first].runs, x->n_runs = rows[first].n_runs;
         else
-            rc = loading_runs(l, variants[i], x, e);
+            rc = loading_runs(l, variants[i], x, e) || load_data_check(l, x, e) ? -1 : 0;
     }
     out->rows = rows;
     if (!rc && l->depth == READ_STATS) rc = load_searches(q, experiment, a, rows, out->n_rows, e);

@@ -188,7 +188,7 @@ static int open_task(run *r, err *e)
     if (model_open_task(r->task_plugin, &r->set, &env, &r->memory, &r->task_self, said, e)) return -1;
     if (*said) event_fact("data", said), log_line(LOG_INFO, "%s", said);
     AUTOFREE char *key = xprintf("%s.data", r->task_plugin->desc.name);
-    if (data_inspectable(settings_get(&r->set, key))) {
+    if (data_inspectable(settings_get(&r->set, key)) || !plugin_is_own(r->task_plugin)) {
         data_report found;
         CLEANUP(str_free) str dangers = {0};
         data_inspect(r->task, r->task_self, &found, NULL);

@@ -335,20 +335,6 @@ int model_check_reach(const model *m, int64_t needed, const char *why, err *e)
 
 /* ---- formulas ---- */
 
-int64_t model_count_formula(const config *c, int64_t vocab, bool encoder)
-{
-    int64_t d = c->d_model, K = c->heads * c->d_k, U = c->heads * c->d_v, ff = c->d_ff;
-    int64_t attn = d * (2 * K + 2 * U) + (c->bias ? 2 * K + U + d : 0), ffn = 2 * d * ff + ff + d, ln = 2 * d;
-    int64_t layers = c->layers_decoder * (attn + ffn + 2 * ln);
-    int64_t tables = c->share_embeddings == SHARE_NONE ? 2 : 1, stacks = encoder ? 2 : 1;
-    if (encoder) {
-        layers += c->layers_encoder * (attn + ffn + 2 * ln) + c->layers_decoder * (attn + ln);
-        tables += c->share_embeddings != SHARE_ALL;
-    }
-    return layers + (tables * vocab + (encoder ? c->char_ngrams : 0)) * d +
-           (same(c->block, "pre_norm") ? stacks * ln : 0);
-}
-
 double model_flops(const model *m, double src_tokens, double tgt_tokens)
 {
     const config *c = &m->cfg;

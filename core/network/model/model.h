@@ -188,10 +188,6 @@ int model_open_to_count(model *m, const settings *set, int64_t src_vocab, int64_
  * for gradients and optimizer. */
 int model_open_to_read(model *m, const settings *set, int64_t src_vocab, int64_t tgt_vocab, dtype compute,
                        const backend *b, err *e);
-
-/* Number of parameters by formula; equals params_count for built-in attention and positions (tested). encoder: false
- * for a decoder-only model. */
-int64_t model_count_formula(const config *c, int64_t vocab, bool encoder);
 /* FLOPs of one training step of the paper's Transformer on this many real tokens (forward and backward, products of
  * rows with weights only), for bench. For any model: costs.h. */
 double model_flops(const model *m, double src_tokens, double tgt_tokens);

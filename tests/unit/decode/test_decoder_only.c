@@ -1,5 +1,6 @@
 /* A model without an encoder: its parameters are the decoder's, counted by the formula; its gradient is its loss's
  * derivative; step-by-step decoding gives the losses of one full pass. */
+#include "count_formula.h"
 #include "models.h"
 #include "network/decode/steps.h"
 
@@ -22,7 +23,7 @@ static void test_parameters(void)
     random_model_of(&m, &alone[0], 0, VOCAB, F64, 1, 1);
     CHECK(!model_has_encoder(&m));
     CHECK_INT(params_count(&m.params),
-              model_count_formula(&m.cfg, VOCAB, false) + m.cfg.d_model * 1024); /* learned.max_len */
+              count_formula(&m.cfg, VOCAB, false) + m.cfg.d_model * 1024); /* learned.max_len */
     for (size_t i = 0; i < m.params.n; i++) {
         const char *name = m.params.p[i].name;
         CHECK_THAT(!strstr(name, "cross") && strncmp(name, "enc", 3) && strncmp(name, "src", 3),
@@ -34,7 +35,7 @@ static void test_parameters(void)
     CHECK_NEAR(model_flops(&m, 100, 100), alone_flops, 0);
     model_free(&m);
     random_model_of(&m, &alone[1], 0, VOCAB, F64, 1, 1);
-    CHECK_INT(params_count(&m.params), model_count_formula(&m.cfg, VOCAB, false));
+    CHECK_INT(params_count(&m.params), count_formula(&m.cfg, VOCAB, false));
     model_free(&m);
 }
 

@@ -2,6 +2,7 @@
  * the length, and each operation counts under its category. */
 #include "tensor/cpu/cpu.h"
 #include "network/model/costs.h"
+#include "count_formula.h"
 #include "test.h"
 
 enum { VOCAB = 50, SENTENCES = 3, LENGTH_OF_ONE = 8 };
@@ -34,7 +35,7 @@ static model_costs costs_of(const char *attention, const char *heads, const char
     CHECK_TEXT(e.text, "");
     CHECK_INT(c.parameters, params_count(&m.params));
     if (formula) {
-        CHECK_INT(c.parameters, model_count_formula(&m.cfg, VOCAB, true));
+        CHECK_INT(c.parameters, count_formula(&m.cfg, VOCAB, true));
         *formula = model_flops(&m, (double)rows, (double)rows);
     }
     model_free(&m);

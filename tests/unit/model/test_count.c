@@ -4,6 +4,7 @@
  * the ten (base 63), and 214 for big. */
 #include "tensor/cpu/cpu.h"
 #include "network/model/model.h"
+#include "count_formula.h"
 #include "test.h"
 
 typedef struct {
@@ -59,8 +60,7 @@ static void check_row(const row *r, double count[VOCABULARIES])
         CHECK_TEXT(e.text, "");
         count[v] = (double)params_count(&m.params) / 1e6;
         printf(" %10.6f", count[v]);
-        if (!same(c.position, "learned"))
-            CHECK_INT(params_count(&m.params), model_count_formula(&c, vocabulary[v], true));
+        if (!same(c.position, "learned")) CHECK_INT(params_count(&m.params), count_formula(&c, vocabulary[v], true));
         model_free(&m);
     }
     /* vocabularies differ by rows of one table, which all share */

@@ -3,6 +3,7 @@
  * Allowed errors relative to PyTorch in fp64 (for a gradient, to its tensor's norm): fp64 1e-7 (the golden numbers have
  * nine digits); fp32 1e-5, and 1e-4 for the losses of ten steps; bf16 5e-3 for a loss (8e-2 after ten steps) and 0.25
  * for gradients. PyTorch's own autocast differs by up to 2.2e-3, and 0.11 in the norm of the difference. */
+#include "count_formula.h"
 #include "golden.h"
 #include "network/train/optim.h"
 
@@ -51,7 +52,7 @@ static void check_file(const char *name, dtype compute, double allowed_loss, dou
         CHECK(!"the model opens");
         return;
     }
-    CHECK_INT(params_count(&m.params), model_count_formula(&m.cfg, vocab, true));
+    CHECK_INT(params_count(&m.params), count_formula(&m.cfg, vocab, true));
     golden_weights(&g, &m);
     train_step *s = train_step_open(&m, &e);
     double tokens = (double)b.b.tgt_rows;
