@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {       /* a split */
     char **src, **tgt; /* [n] lines, each allocated separately */
@@ -84,6 +85,14 @@ static inline char **number_words(int64_t n, int64_t more)
         snprintf(word[i], DIGITS, "%lld", (long long)i);
     }
     return word;
+}
+
+/* Returns the size of a text of n lines, line ends included. */
+static inline double lines_bytes(char **line, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)strlen(line[i]) + 1;
+    return sum;
 }
 
 /* Returns 100 * (sum of column 0 of stats [n][2]) / (sum of column 1); 0 if column 1 sums to 0. Borrows stats. */

@@ -56,9 +56,7 @@ static char *text_of(const char *s, size_t n)
 }
 static int32_t find(const task *t, char *text)
 {
-    char **at = t->base.n_symbols > FIRST ? bsearch(&text, t->base.symbol + FIRST, (size_t)(t->base.n_symbols - FIRST),
-                                                    sizeof *t->base.symbol, by_text)
-                                          : NULL;
+    char **at = bsearch(&text, t->base.symbol + FIRST, (size_t)(t->base.n_symbols - FIRST), sizeof text, by_text);
     return at ? (int32_t)(at - t->base.symbol) : UNKNOWN;
 }
 
@@ -123,10 +121,9 @@ static void encode(void *self, char *text)
 /* The number of lines before the last `part` of the text's bytes. */
 static int64_t lines_before(char **line, int64_t n, double part)
 {
-    double all = 0, sum = 0;
+    double before = (1 - part) * lines_bytes(line, n), sum = 0;
     int64_t i = 0;
-    for (int64_t k = 0; k < n; k++) all += (double)strlen(line[k]) + 1;
-    while (i < n && sum < (1 - part) * all) sum += (double)strlen(line[i++]) + 1;
+    while (i < n && sum < before) sum += (double)strlen(line[i++]) + 1;
     return i;
 }
 
@@ -144,9 +141,9 @@ static int read_text(task *t, const ab_env *env, char *err, size_t n_err)
     int64_t train = lines_before(line, n, t->c.dev_part);
     encoded e = {.t = t};
     make_symbols(t, line, train);
-    for (int64_t i = 0; i < n; i++) {
-        if (i == train) t->train = e.n / t->c.context;
-        if (i == train) e.n = t->train * t->c.context; /* no window has lines of both splits */
+    for (int64_t i = 0; i <= n; i++) {
+        if (i == train) e.n = (t->train = e.n / t->c.context) * t->c.context; /* no window has lines of both splits */
+        if (i == n) break;
         each_symbol(t, line[i], encode, &e);
         append(&e, LINE_END);
     }
@@ -191,20 +188,23 @@ static void hide(const task *t, int64_t window, uint64_t state, char *line[2])
 {
     const int32_t *id = t->id + window * t->c.context;
     size_t n[2] = {0}, longest = strlen(t->base.symbol[MASK]);
-    int64_t sure = -1;
-    for (int64_t i = 0, known = 0; i < t->c.context; i++) /* chooses one of the known tokens, all equally likely */
-        if (id[i] != UNKNOWN && uniform(&state) * (double)++known < 1) sure = i;
+    int64_t sure = -1, known = 0, chosen = 0;
+    char asked[t->c.context];
+    for (int64_t i = 0; i < t->c.context; i++) {
+        chosen += asked[i] = id[i] != UNKNOWN && uniform(&state) < t->c.mask;
+        if (id[i] != UNKNOWN && uniform(&state) * (double)++known < 1) sure = i; /* all known tokens equally likely */
+    }
+    if (!chosen && sure >= 0) asked[sure] = 1;
     for (int64_t i = 0; i < t->base.n_symbols; i++)
         longest = strlen(t->base.symbol[i]) > longest ? strlen(t->base.symbol[i]) : longest;
     for (int k = 0; k < 2; k++) line[k] = need(malloc((longest + 1) * (size_t)t->c.context + 1));
     for (int64_t i = 0; i < t->c.context; i++) {
-        int asked = id[i] != UNKNOWN && (uniform(&state) < t->c.mask || i == sure);
         double how = uniform(&state);
         int32_t shown = id[i];
-        if (asked && how < 0.8) shown = MASK;
-        if (asked && how >= 0.9)
+        if (asked[i] && how < 0.8) shown = MASK;
+        if (asked[i] && how >= 0.9)
             shown = (int32_t)(LINE_END + splitmix(&state) % (uint64_t)(t->base.n_symbols - LINE_END));
-        const char *word[2] = {t->base.symbol[shown], asked ? t->base.symbol[id[i]] : AB_NO_LABEL};
+        const char *word[2] = {t->base.symbol[shown], asked[i] ? t->base.symbol[id[i]] : AB_NO_LABEL};
         for (int k = 0; k < 2; k++) {
             size_t wide = strlen(word[k]);
             if (i) line[k][n[k]++] = ' ';
@@ -255,14 +255,12 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
         snprintf(err, n_err, "no hidden token of %s to score", split == AB_TRAIN ? "train" : "dev");
         return -1;
     }
-    int made = 0;
-    if (made < max) {
-        out[made] = ratio_metric("loss", "nats/token", "-ln p of each hidden token", loss, n);
-        out[made].value = nats / tokens; /* exact, unlike the rounded value from hundredths */
-        out[made++].better = AB_LOWER;
-    }
-    if (made < max) out[made++] = ratio_metric("acc", "%", "hidden tokens that are the likeliest", right, n);
-    return made;
+    ab_metric m[] = {ratio_metric("loss", "nats/token", "-ln p of each hidden token", loss, n),
+                     ratio_metric("acc", "%", "hidden tokens that are the likeliest", right, n)};
+    m[0].value = nats / tokens; /* exact, unlike the rounded value from hundredths */
+    m[0].better = AB_LOWER;
+    for (int i = 0; i < 2 && i < max; i++) out[i] = m[i];
+    return max < 2 ? max : 2;
 }
 
 #define AT(field) offsetof(config, field)

@@ -17,5 +17,5 @@ masked w 'masked.unit = word' >w.ini
 exits 0 ablate run w.ini -s steps=50 --threads 1 --progress none
 masked few 'masked.dev_part = 0.0001' >few.ini
 exits 1 ablate run few.ini --threads 1 --progress none
-has err "expected at least one of each"
+has err "and 0 for dev (masked.dev_part = 0.0001); expected at least one of each"
 finish

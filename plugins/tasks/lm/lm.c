@@ -141,21 +141,14 @@ static int read_text(task *t, int s, const ab_env *env, const char *key, const c
     return bad;
 }
 
-static double bytes_of(char **line, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += (double)strlen(line[i]) + 1;
-    return sum;
-}
-
 /* Removes the last `part` of a text, as whole lines or documents. Returns the removed text. */
 static text cut(text *x, double part)
 {
-    double before = (1 - part) * bytes_of(x->line, x->n), sum = 0;
+    double before = (1 - part) * lines_bytes(x->line, x->n), sum = 0;
     int64_t i = 0, d = 0, all = x->n;
     while (i < all && sum < before) {
         int64_t n = x->n_documents ? x->document[d++] : 1;
-        sum += bytes_of(x->line + i, n);
+        sum += lines_bytes(x->line + i, n);
         i += n;
     }
     text rest = {.line = x->line + i, .n = all - i, .document = x->document + d, .n_documents = x->n_documents - d};

@@ -19,7 +19,7 @@ struct recall {
 
 /* ---- random numbers ---- */
 
-int64_t recall_below(uint64_t *state, int64_t n) { return (int64_t)((splitmix(state) >> 11) % (uint64_t)n); }
+static int64_t recall_below(uint64_t *state, int64_t n) { return (int64_t)((splitmix(state) >> 11) % (uint64_t)n); }
 
 /* Draws n different numbers from `from` .. from + of - 1, in random order. n is much smaller than `of`, so duplicates
  * are simply drawn again. */

@@ -18,7 +18,4 @@ recall *recall_new(const recall_config *c, uint64_t seed, char *err, size_t n_er
 void recall_free(recall *r);
 /* Fills input and label [length]; label -1: no label. testing: all fuzzy keys have the longest length. */
 void recall_make(const recall *r, uint64_t *random, int testing, int32_t *input, int32_t *label);
-
-/* A random number below n (tasks/random.h). */
-int64_t recall_below(uint64_t *state, int64_t n);
 #endif
