@@ -39,8 +39,6 @@ static const ab_option params[] = {
     {"data_seed", AB_INT, AT(data_seed), 1, 0, 4294967295.0, "run", "seed of the data; run = the run's own seed"},
     {0}};
 
-/* ---- random numbers ---- */
-
 static int64_t below(uint64_t *state, int64_t n) { return (int64_t)(splitmix(state) % (uint64_t)n); }
 
 /* ---- modular ---- */

@@ -64,7 +64,7 @@ static int with_gold_tags(task *t, const char *gold, const char *output, buffer 
 const char *task_shown(void *self, ab_split which, int64_t i, const char *output)
 {
     task *t = self;
-    const char *gold = t->split[which].gold[i];
+    const char *gold = t->split[which].gold[task_tree(t, which, i)];
     if (!output) return gold;
     buffer_clear(&t->presented);
     with_gold_tags(t, gold, output, &t->presented);

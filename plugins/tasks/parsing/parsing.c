@@ -78,7 +78,6 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
     return 0;
 }
 
-/* Counts examples; repetitions of the gold trees follow all other trees. */
 static int64_t count(void *self, ab_split s)
 {
     const task *t = self;
@@ -88,9 +87,8 @@ static int64_t count(void *self, ab_split s)
 static void get(void *self, ab_split s, int64_t i, ab_example *out)
 {
     const task *t = self;
-    const split *x = &t->split[s];
-    if (i >= x->n) i = (i - x->n) % t->n_gold;
-    *out = (ab_example){x->src[i], x->tgt[i]};
+    i = task_tree(t, s, i);
+    *out = (ab_example){t->split[s].src[i], t->split[s].tgt[i]};
 }
 
 static void vocabs(void *self, ab_vocabs *v)

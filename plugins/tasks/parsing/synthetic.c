@@ -96,7 +96,8 @@ static void plain_phrase(maker *m, int number, int class)
         const noun *n;
         do n = &nouns[below(m, COUNT(nouns))];
         while (!(n->class & class));
-        leaf(m, number == SINGULAR || chance(m, 70) ? "DT" : "CD", determiners[number][below(m, 3)]);
+        const char *determiner = determiners[number][below(m, 3)];
+        leaf(m, number == SINGULAR || chance(m, 70) ? "DT" : "CD", determiner);
         for (int k = 0; k < 2 && chance(m, 25); k++) leaf(m, "JJ", adjectives[below(m, COUNT(adjectives))]);
         leaf(m, number == PLURAL ? "NNS" : "NN", n->form[number]);
     }

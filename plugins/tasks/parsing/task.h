@@ -31,6 +31,11 @@ typedef struct {
     buffer prepared, presented, scratch; /* last results of prepare and present */
 } task;
 
+/* The number of example i's tree in its split: repetitions of the gold trees follow all other trees. */
+static inline int64_t task_tree(const task *t, ab_split s, int64_t i)
+{
+    return i < t->split[s].n ? i : (i - t->split[s].n) % t->n_gold;
+}
 /* Returns a copy of b's text and empties b. */
 char *task_kept(buffer *b);
 /* Fills the splits with trees, sentences and sequences. Returns 0, or -1 and err. */
