@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # make.sh [PYTHON] - writes all golden numbers of tests/ again, compares them with the committed ones and leaves the new
 # ones in place. Without PYTHON it makes an environment in build/oracle with the packages that the scripts import (from
-# PyPI; torch is large). Exit code 1 if a text differs, or a number by more than one part in 10^6.
+# PyPI; torch is large). Exit code 1 if a text differs, or a number by more than one part in 10^6. The program draws the
+# examples of tasks.txt, so build `ninja -C build test_task_examples` first; without it tasks.txt is left out.
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")"
 root=$(cd ../.. && pwd)
@@ -20,6 +21,14 @@ cp "${files[@]}" "$before"
 for script in golden attention plugins schedules; do "$python" $script.py >/dev/null; done
 # write SCRIPT FILE [OPTION]: the file stays as it is if the script fails
 write() { "$python" ${3-} "$1.py" >"$before/new" && cat "$before/new" >"$2"; }
+task_test=$root/build/test_task_examples
+if [ -x "$task_test" ]; then
+    files+=(golden/tasks.txt)
+    cp golden/tasks.txt "$before"
+    "$python" tasks.py "$task_test"
+else
+    echo "tasks.txt: left out, $task_test is not built"
+fi
 write optimizers golden/optimizers.txt
 write optimizers_plain golden/optimizers_plain.txt
 write statistics "$unit/statistics/statistics_scipy.tsv" -P
