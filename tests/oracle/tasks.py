@@ -27,6 +27,7 @@ sys.path.append(sys.path.pop(0))  # so that statistics.py beside this file does 
 from sacrebleu.metrics import BLEU
 
 import tasks_drawn as drawn
+import tasks_german as german
 import tasks_text as text
 import tasks_trees as trees
 
@@ -236,7 +237,7 @@ def documents_case():
 
 def text_cases():
     lines = prose(7, 60)
-    strange = [*lines[:40], "żółw 3 the", *lines[40:]]
+    strange = [*lines[:40], "żółw 3 the", *lines[40:], "the 日本 cat"]
     yield lm_case("char", "file=@/a.txt context=16 dev_part=0.2 test_part=0.15", {"a.txt": strange},
                   text.language_model(strange, 16, "char", 0.2, 0.15))
     yield lm_case("word", "file=@/a.txt context=8 unit=word dev_part=0.1 test_part=0.2", {"a.txt": strange},
@@ -337,7 +338,9 @@ def tree_cases():
 
     def drawn_tree(part, i, line):
         """Given: the tree."""
-        return trees.example(trees.read(line.split("\t")[2])[0], "in_order")
+        tree = trees.read(line.split("\t")[2])[0]
+        trees.grammatical(tree)
+        return trees.example(tree, "in_order")
     yield Case("parsing", "synthetic", "data=synthetic train_trees=300 linearisation=in_order", drawn_tree)
 
 
@@ -378,9 +381,24 @@ def pair_cases():
                split_off, files={"t.tsv": [f"{a}\t{b}" for a, b in table.items()]})
 
 
+def german_case():
+    def distinct(made):
+        assert {part: len(lines) for part, lines in made.items()} == {"train": 400, "dev": 30, "test": 30}
+        assert max(Counter(src for part in made.values() for src, _ in part).values()) == 1
+
+    def scores(made):
+        """The text is tokenised, so BLEU takes words as they are."""
+        answer = [line.split("\t")[1] for line in made["test"]]
+        given = [" ".join(a.split()[::-1] if i % 3 == 1 else a.split()[:-2]) if i % 3 else a for i, a in enumerate(answer)]
+        bleu = BLEU(tokenize="none", force=True).corpus_score(given, [answer])
+        return ["outputs"] + ["output " + line for line in given] + lines_of({"BLEU": bleu.score}, "test")
+    yield Case("translation", "synthetic", "train_pairs=400 dev_pairs=30 test_pairs=30", columns(german.rule), distinct,
+               scores=scores)
+
+
 def main():
     test, wanted = sys.argv[1], sys.argv[2:]
-    cases = [c for make in (drawn_cases, sequence_cases, text_cases, image_cases, tree_cases, pair_cases) for c in make()]
+    cases = [c for make in (drawn_cases, sequence_cases, text_cases, image_cases, tree_cases, pair_cases, german_case) for c in make()]
     cases = [c for c in cases if not wanted or c.head.split()[2] in wanted or c.head.split()[1] in wanted]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as plan:
         plan.write("".join(line + "\n" for c in cases for line in c.opening()))
