@@ -87,8 +87,8 @@ class Case:
 
 
 def columns(rule):
-    """A rule of source and target."""
-    return lambda part, i, line: "\t".join(rule(part, *line.split("\t")))
+    """A rule of the source alone."""
+    return lambda part, i, line: "\t".join(rule(part, line.split("\t")[0]))
 
 
 def lines_of(values, split):
@@ -173,7 +173,8 @@ def reach_scores(longest, rounds):
                    enumerate((line.split("\t")) for line in made["test"]))
         given = ["none" if (i % longest, i // longest) in wrong else a for i, a in enumerate(answer)]
         right = sum(a == b for a, b in zip(given, answer))
-        return ["outputs"] + ["output " + g for g in given] + lines_of({"acc": 100 * right / len(answer), "reach": 5.0}, "test")
+        values = {"acc": 100 * right / len(answer), "reach": 5.0}
+        return ["outputs"] + ["output " + g for g in given] + lines_of(values, "test")
     return scores
 
 
@@ -186,7 +187,8 @@ def sequence_cases():
     steps = [(1, 8), (9, 11), (12, 14)]
     yield Case("sequence", "steps", f"kind=copy test_length=14 test_step=3 {size}",
                *map_rule(drawn.sequence("copy", 9, 8, steps)), scores=sequence_scores(["acc_in", "acc_11", "acc_14"], 12))
-    yield Case("sequence", "recall", "kind=recall alphabet=9 max_length=10 test_length=10 train_examples=300 test_examples=100",
+    yield Case("sequence", "recall",
+               "kind=recall alphabet=9 max_length=10 test_length=10 train_examples=300 test_examples=100",
                *map_rule(drawn.sequence("recall", 9, 10, [(10, 10)])), scores=reach_scores(10, 10))
 
 
@@ -251,7 +253,8 @@ def text_cases():
         rule, check = text.masked(prose(3, 200), 12, unit, mask, 0.1)
         yield Case("masked", unit, f"file=@/masked.txt context=12 unit={unit} mask={mask}",
                    lambda part, i, line, rule=rule: "\t".join(rule(part, i, *line.split("\t"))), check,
-                   files={"masked.txt": prose(3, 200)} if unit == "char" else {}, scores=by_labels({"acc": "accuracy", "loss": "loss"}))
+                   files={"masked.txt": prose(3, 200)} if unit == "char" else {},
+                   scores=by_labels({"acc": "accuracy", "loss": "loss"}))
 
 
 def image_cases():
@@ -259,26 +262,22 @@ def image_cases():
     labels = [3 * i % 10 for i in range(40)]
     files = {"i.idx": text.idx(images, 3, 4), "l.idx": text.idx_labels(labels)}
 
-    def bits(name, given):
+    def bits(given):
         def scores(made):
             x = made_up([answers(line, given) for line in made["test"]])
             return lines_of({"bits_per_dim": -sum(v for v, _, _ in x) / sum(n for _, n, _ in x) / 0.6931471805599453,
                              **of_every_run(x)}, "test")
         return scores
     rule, check = text.drawn_images(images, labels, 0.2, 0.1)
-    yield Case("image", "drawn", "data=@/i.idx labels=@/l.idx dev_part=0.2", columns_line(rule), check, files=files,
-               scores=bits("drawn", 1))
+    yield Case("image", "drawn", "data=@/i.idx labels=@/l.idx dev_part=0.2",
+               lambda part, i, line: rule(part, *line.split("\t")), check, files=files, scores=bits(1))
     for levels, white in ((16, 255), (2, 255), (100, 255), (10, 250)):
         dim = [[min(v, white) for v in image] for image in images]
         name = {"train": dim[:20], "dev": dim[20:30], "test": dim[30:]}
         yield Case("image", f"levels_{levels}", "data=@/train.idx dev=@/dev.idx test=@/test.idx "
                    f"levels={levels}" + (f" max={white}" if white != 255 else ""),
                    lambda part, i, line, n=name, a=levels, b=white: text.pixels(n[part][i], a, b),
-                   files={f"{part}.idx": text.idx(each, 3, 4) for part, each in name.items()}, scores=bits("levels", 0))
-
-
-def columns_line(rule):
-    return lambda part, i, line: rule(part, *line.split("\t"))
+                   files={f"{part}.idx": text.idx(each, 3, 4) for part, each in name.items()}, scores=bits(0))
 
 
 # ---- trees ----
@@ -332,7 +331,7 @@ def tree_cases():
 
     def check(made):
         assert Counter(src for src, _ in made["train"]) == Counter(
-            {" ".join(w for _, w in trees.leaves(t)): 3 if t in bank[:4] else 1 for t in bank[:4] + bank[4:]}), made
+            {" ".join(w for _, w in trees.leaves(t)): 3 if t in bank[:4] else 1 for t in bank}), made
     yield Case("parsing", "silver", "data=@/gold silver=@/silver.ptb gold_repeat=3", by_source, check,
                files={"gold/train.ptb": raw[:4], "gold/dev.ptb": raw[:1], "gold/test.ptb": raw[:1], "silver.ptb": raw[4:]})
 
@@ -377,8 +376,8 @@ def pair_cases():
         """All of a table's rows once; dev and test are parts of it, of equal size as draws go."""
         assert Counter(src for part in made.values() for src, _ in part) == Counter(list(table))
         assert all(1 <= len(made[part]) <= 9 for part in ("dev", "test"))
-    yield Case("translation", "table", "data=@/t.tsv", lambda part, i, line: line.split("\t")[0] + "\t" + table[line.split("\t")[0]],
-               split_off, files={"t.tsv": [f"{a}\t{b}" for a, b in table.items()]})
+    yield Case("translation", "table", "data=@/t.tsv", columns(lambda part, line: (line, table[line])), split_off,
+               files={"t.tsv": [f"{a}\t{b}" for a, b in table.items()]})
 
 
 def german_case():
@@ -392,18 +391,20 @@ def german_case():
         given = [" ".join(a.split()[::-1] if i % 3 == 1 else a.split()[:-2]) if i % 3 else a for i, a in enumerate(answer)]
         bleu = BLEU(tokenize="none", force=True).corpus_score(given, [answer])
         return ["outputs"] + ["output " + line for line in given] + lines_of({"BLEU": bleu.score}, "test")
-    yield Case("translation", "synthetic", "train_pairs=400 dev_pairs=30 test_pairs=30", columns(german.rule), distinct,
-               scores=scores)
+    yield Case("translation", "synthetic", "train_pairs=400 dev_pairs=30 test_pairs=30",
+               lambda part, i, line: "\t".join(german.rule(*line.split("\t"))), distinct, scores=scores)
 
 
 def main():
     test, wanted = sys.argv[1], sys.argv[2:]
-    cases = [c for make in (drawn_cases, sequence_cases, text_cases, image_cases, tree_cases, pair_cases, german_case) for c in make()]
+    makers = drawn_cases, sequence_cases, text_cases, image_cases, tree_cases, pair_cases, german_case
+    cases = [case for make in makers for case in make()]
     cases = [c for c in cases if not wanted or c.head.split()[2] in wanted or c.head.split()[1] in wanted]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as plan:
         plan.write("".join(line + "\n" for c in cases for line in c.opening()))
         plan.flush()
-        said = subprocess.run([test], env={**os.environ, "ABLATE_EXAMPLES": plan.name}, check=True, capture_output=True).stdout
+        environment = {**os.environ, "ABLATE_EXAMPLES": plan.name}
+        said = subprocess.run([test], env=environment, check=True, capture_output=True).stdout
     printed, out = ("\n" + said.decode()).split("\ncase ")[1:], ["# Made by tests/oracle/tasks.py: see there."]
     assert len(printed) == len(cases), (len(printed), len(cases))
     for case, block in zip(cases, printed):

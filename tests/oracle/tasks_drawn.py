@@ -27,7 +27,7 @@ def labelled(inputs, labels):
 # ---- arithmetic ----
 
 def modular(operation, p):
-    def rule(part, src, tgt):
+    def rule(part, src):
         a, b, equals = src.split()
         a, b = int(a), int(b)
         assert equals == "=" and 0 <= a < p and 0 <= b < p
@@ -45,7 +45,7 @@ def modular(operation, p):
 
 
 def addition(digits, backwards):
-    def rule(part, src, tgt):
+    def rule(part, src):
         words = src.split()[:2 * digits + 2]
         a, b = int("".join(words[:digits])), int("".join(words[digits + 1:2 * digits + 1]))
         assert words[digits] == "+" and words[-1] == "="
@@ -71,7 +71,7 @@ def mean_short(digits):
 # ---- recall ----
 
 def mqar(vocab, pairs, random_filler=False, power=0.01):
-    def rule(part, src, tgt):
+    def rule(part, src):
         s = numbers(src)
         keys, values = s[0:2 * pairs:2], s[1:2 * pairs:2]
         assert len(set(keys)) == pairs == len(set(values)), s
@@ -96,7 +96,7 @@ def mqar(vocab, pairs, random_filler=False, power=0.01):
 
 
 def induction(vocab):
-    def rule(part, src, tgt):
+    def rule(part, src):
         s, special = numbers(src), vocab - 1
         assert s[-1] == special and s.count(special) == 2 and all(0 <= x < vocab for x in s), s
         return labelled(s, {len(s) - 1: s[s.index(special) + 1]})
@@ -107,7 +107,7 @@ def copying(vocab, copies, selective):
     """Symbols, a go symbol, and as many blanks, at which the symbols are asked in order."""
     blank, go = vocab - 2, vocab - 1
 
-    def rule(part, src, tgt):
+    def rule(part, src):
         s = numbers(src)
         at = s.index(go)
         shown = [x for x in s[:at] if x != blank]
@@ -125,7 +125,7 @@ def next_symbols(s, labels):
 def noisy(vocab, noise_vocab, noise, everything=False):
     kinds = vocab - noise_vocab
 
-    def rule(part, src, tgt):
+    def rule(part, src):
         s, value, labels = numbers(src), {}, {}
         for i in range(0, len(s), 2):
             k, v = s[i:i + 2]
@@ -141,9 +141,9 @@ def noisy(vocab, noise_vocab, noise, everything=False):
 
     def check(parts):
         pairs = [src.split()[i] for part in parts.values() for src, _ in part for i in range(0, len(src.split()) - 2, 2)]
-        if noise:  # one pair of each example is never noise
+        if noise:  # two pairs of each example are never noise, one of them the last, which is not among pairs
             of = len(numbers(parts["train"][0][0])) // 2
-            near(sum(int(k) >= kinds for k in pairs), noise * (of - 1) / of, len(pairs), "noise")
+            near(sum(int(k) >= kinds for k in pairs), noise * (of - 2) / (of - 1), len(pairs), "noise")
         else:
             assert all(int(k) < kinds for k in pairs)
     return rule, check
@@ -162,7 +162,7 @@ def fuzzy(vocab, motif, everything=False):
                 out.append([x])
         return [tuple(r) for r in out]
 
-    def rule(part, src, tgt):
+    def rule(part, src):
         s = numbers(src)
         start = next(i for i, x in enumerate(s) if x != pad)
         assert pad not in s[start:], s
@@ -194,7 +194,7 @@ def memorisation(vocab):
                 assert facts.setdefault(k, v) == v, (k, v)
         assert len(facts) == half == len(set(facts.values())), facts
 
-    def rule(part, src, tgt):
+    def rule(part, src):
         s = src.split()
         assert all(w == str(query) for w in s[1::2]) and all(0 <= int(k) < half for k in s[0::2])
         labels = {i + 1: facts[k] for i, k in enumerate(s) if i % 2 == 0}
@@ -207,7 +207,7 @@ def memorisation(vocab):
 
 def sequence(kind, alphabet, longest, ranges):
     """ranges: {number of test examples' range: (shortest, longest)}, in the order of the test set."""
-    def rule(part, src, tgt):
+    def rule(part, src):
         words = src.split()
         if kind == "recall":
             shown = [w for w in words if w != "blank"]

@@ -46,7 +46,8 @@ def noun_of(word):
 
 class Phrase:
     def __init__(self, determiner, adjectives, noun, several, pronoun=False):
-        self.determiner, self.adjectives, self.pronoun, self.several, self.relative = determiner, adjectives, pronoun, several, None
+        self.determiner, self.adjectives, self.pronoun = determiner, adjectives, pronoun
+        self.several, self.relative = several, None
         self.one, self.gender, self.many = noun.split()
         self.form = "p" if several else self.gender
 
@@ -157,7 +158,7 @@ def translations(line):
         yield " ".join([*words, "."])
 
 
-def rule(part, src, tgt):
+def rule(src, tgt):
     """Given: the source, and which senses the target has."""
     every = list(translations(src))
     return src, tgt if tgt in every else every[0]

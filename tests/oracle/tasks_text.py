@@ -44,7 +44,7 @@ def language_model(lines, context, unit, dev_part=0.1, test_part=0.0, files=None
             for part in ("dev", "test")}
 
     def all_lines(part):
-        return made[part] if part in made else ["\t" + (line if unit == "char" else line) for line in parts[part]]
+        return made[part] if part in made else ["\t" + line for line in parts[part]]
 
     def score(likelihoods):
         """Bits of the test text's bytes and characters; text outside the vocabulary costs 8 bits a byte more."""
