@@ -1,28 +1,10 @@
-/* A long short-term memory instead of self-attention; in the encoder, half of the width runs in each direction.
+/* A long short-term memory instead of self-attention: two_ways.h.
  *
  *     i, f, o = sigmoid(W x + U h), g = tanh(W x + U h), m' = f m + i g, h' = o tanh(m')      Gers et al. 2000, eq. 1
  *     to 7
  */
 #include "ab_plugin.h"
-
-typedef struct {
-    int64_t width;
-} config;
-static ab_t forward(ab_ctx *c, const void *cfg, ab_t x, ab_t mem)
-{
-    const config *o = cfg;
-    const ab_info *in = ab_info(c);
-    int64_t d = o->width > 0 ? o->width : in->d_model;
-    (void)mem;
-    if (in->role == AB_CAUSAL) return ab_linear(c, ab_lstm(c, x, "in", "u", d, 0), "out", in->d_model, 1);
-    if (d % 2) return ab_fail(c, "lstm: width must be even: half of it runs in each direction");
-    ab_t there = ab_lstm(c, x, "in", "u", d / 2, 0), back = ab_lstm(c, x, "in_back", "u_back", d / 2, 1);
-    return ab_linear(c, ab_concat(c, there, back, -1), "out", in->d_model, 1);
-}
-
-static const ab_option params[] = {{"width", AB_INT, offsetof(config, width), -1, 2, 16384, "auto",
-                                    "size of the state, both directions together; auto: d_model [units]"},
-                                   {0}};
-static const ab_attention_plugin self = {.roles = AB_SELF | AB_CAUSAL, .accepts = AB_POS_EMBED, .forward = forward};
+#define RUN ab_lstm
+#include "two_ways.h"
 AB_PLUGIN(config, params, &self, .name = "lstm", .doc = "long short-term memory instead of self-attention",
           .paper = "Hochreiter and Schmidhuber 1997; Gers et al. 2000");

@@ -174,6 +174,64 @@ loads '@ab.norm(doc="d")\nclass f:\n    def forwrd(c, x): pass' ":2: f: found th
 loads '@ab.norm(doc="d", eps=ab.real(2, 0, 1, "e"))\ndef f(c, x, eps): pass' ": parameter 'eps': default 2 is outside its range 0 to 1"
 loads '@ab.norm(doc="d", eps=ab.real(0, 0, 1, "e"))\ndef f(c, x, ep): pass' ":2: f: forward has no argument 'eps', a parameter of the plugin; did you mean 'ep'?"
 loads 'raise SystemExit(0)' ":2: the plugin ends the process"
+echo "hashes, addresses and the order of a set differ between processes: check fails, and runs have one seed of hashes"
+elsewhere="a second process, on another day and in another environment, has other"
+# differs NUMBER: with this number in a feed-forward, check fails
+differs() {
+    cat >scaled.py <<PY
+import ablate as ab
+
+
+@ab.feed_forward(doc="scaled")
+def scaled(c, x):
+    return c.linear(c.linear(x, "1", c.info.d_ff).relu() * (1 + $1), "2", c.info.d_model)
+PY
+    exits 1 ablate check ./scaled.py
+    has out "scaled: $elsewhere losses or gradients: they may depend on arguments, settings and the run's seed only, not \
+on time, environment, files, id(), hash() or the order of a set"
+}
+differs '(id(object()) >> 4) % 2'
+{ tiny scaled 20 && printf 'feed_forward = ./scaled.py\n'; } >scaled.ini
+exits 0 ablate run scaled.ini --threads 1
+has err "feed_forward/scaled is new and failed \`ablate check\`: process: scaled: $elsewhere"
+differs 'list({"one", "two"}).index("one")'
+{ tiny hashes 20 && printf 'feed_forward = ./scaled.py\n'; } >hashes.ini
+for seed in 1 2 3; do
+    PYTHONHASHSEED=$seed exits 0 ablate run hashes.ini --threads 1 --no-check --progress none --rerun all
+    sql "SELECT quote(value) FROM results WHERE metric = 'PPL' AND experiment = 'hashes'"
+done >values
+equal "$(sort -u values | wc -l)" 1 "different values in runs with other seeds of hashes"
+cat >steps.py <<'PY'
+import ablate as ab
+
+
+@ab.optimizer(doc="steps of one or two rates", elementwise=True)
+def steps(c, p, g, slot, lr, step):
+    c.assign(p, p - g * lr * (1 + hash("two") % 2))
+PY
+exits 1 ablate check ./steps.py
+has out "steps: $elsewhere updates"
+cat >names.py <<'PY'
+import random
+
+import ablate as ab
+
+
+@ab.task(doc="reversed names")
+class names:
+    @staticmethod
+    def examples(split, seed):
+        draw, known = random.Random(f"{seed} {split}"), list({"one", "two", "three", "four"})
+        for _ in range(40):
+            line = [draw.choice(known) for _ in range(4)]
+            yield " ".join(line), " ".join(reversed(line))
+
+    @staticmethod
+    def score(outputs, references):
+        return [float(a == b) for a, b in zip(outputs, references)]
+PY
+exits 1 ablate check ./names.py
+has out "names: $elsewhere examples"
 cat >two.py <<'PY'
 import ablate as ab
 

@@ -3,6 +3,7 @@
 #include "lab/export/export.h"
 #include "lab/export/frame.h"
 #include "lab/export/run_files.h"
+#include "base/cleanup.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -247,12 +248,11 @@ static int curves_frame(reader *r, const read_experiment *x, frame *f, err *e)
 
 static int write_frame(frame *f, const char *folder, const char *name, size_t *files, err *e)
 {
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     char *path = xprintf("%s/%s.csv", folder, name);
     frame_csv(f, &out);
     int rc = file_write(path, out.s, out.n, e);
     *files += !rc;
-    str_free(&out);
     free(path);
     frame_free(f);
     return rc;
@@ -298,8 +298,8 @@ static char *run_path(const char *folder, const run_record *r, err *e)
 static int write_run(reader *r, const read_experiment *x, const read_row *row, const read_run *run, const char *folder,
                      size_t *files, err *e)
 {
-    arena a = {0};
-    str out = {0};
+    CLEANUP(arena_free) arena a = {0};
+    CLEANUP(str_free) str out = {0};
     read_curve *curves = NULL;
     run_record record = {.experiment = x->name, .row = row->name, .run = run};
     int rc = reader_curves(r, run->id, NULL, &a, &curves, &record.n_curves, e);
@@ -310,14 +310,12 @@ static int write_run(reader *r, const read_experiment *x, const read_row *row, c
     rc = path ? file_write(path, out.s, out.n, e) : -1;
     *files += !rc;
     free(path);
-    str_free(&out);
-    arena_free(&a);
     return rc;
 }
 
 int export_write(reader *r, const char *name, enum export_format format, const char *folder, size_t *files, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_experiment x;
     *files = 0;
     int rc = reader_experiment(r, name, READ_VALUES, &a, &x, e);
@@ -331,6 +329,5 @@ int export_write(reader *r, const char *name, enum export_format format, const c
                 if (isfinite(x.rows[i].runs[k].started_at) || x.rows[i].runs[k].n_results)
                     rc = write_run(r, &x, &x.rows[i], &x.rows[i].runs[k], folder, files, e);
     }
-    arena_free(&a);
     return rc;
 }

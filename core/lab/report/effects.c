@@ -5,6 +5,7 @@
 #include "lab/statistics/choice.h"
 #include "lab/statistics/scale.h"
 #include "text/metric/stats.h"
+#include "base/cleanup.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
@@ -124,7 +125,7 @@ static comparison scale_of(const gathered *g)
 
 static void footnote_design_of(const gathered *g, const two_level_design *design, grid *t)
 {
-    arena mem = {0};
+    CLEANUP(arena_free) arena mem = {0};
     design_effects e = find_effects(g, design, &mem);
     comparison scale = scale_of(g);
     if (!e.n)
@@ -141,12 +142,11 @@ static void footnote_design_of(const gathered *g, const two_level_design *design
         grid_footnote(t, "  %s: %+.3g (%+.3g .. %+.3g), p %.3g", e.list[i].label,
                       comparison_shown(&scale, e.list[i].x.d), comparison_shown(&scale, e.list[i].x.low),
                       comparison_shown(&scale, e.list[i].x.high), e.p[i]);
-    arena_free(&mem);
 }
 
 static void figure_design_of(const gathered *g, const two_level_design *design, str *out)
 {
-    arena mem = {0};
+    CLEANUP(arena_free) arena mem = {0};
     design_effects e = find_effects(g, design, &mem);
     comparison scale = scale_of(g);
     forest_row *rows = arena_alloc(&mem, (e.n + 1) * sizeof *rows);
@@ -167,13 +167,12 @@ static void figure_design_of(const gathered *g, const two_level_design *design, 
         arena_printf(&mem, "%s: high level minus low%s", g->headings[g->headline], scale.percent ? ", in percent" : "");
     const char *about = arena_printf(&mem, "main effects and interactions of the factorial %s", design->group);
     if (e.n) forest_figure(rows, e.n, axis, about, out);
-    arena_free(&mem);
 }
 
 void figure_effects(const gathered *g, str *out)
 {
     if (g->headline < 0) return;
-    str figures = {0};
+    CLEANUP(str_free) str figures = {0};
     for (size_t i = 0; i < g->judged.n_designs; i++) figure_design_of(g, &g->judged.designs[i], &figures);
     if (figures.n)
         str_addf(out,
@@ -181,7 +180,6 @@ void figure_effects(const gathered *g, str *out)
                  "high level minus its low level, averaged over the others. Pairs: how much one factor's effect "
                  "changes with the other. 95 %% intervals; coloured if p after Holm is below 0.05.</p>\n%s</section>\n",
                  str_text(&figures));
-    str_free(&figures);
 }
 
 void footnote_effects(const gathered *g, grid *t)
@@ -307,7 +305,7 @@ void footnote_scale(const gathered *g, grid *t)
     const text_list *rows = g->judged.sizes;
     size_t ppl = metric_named(g->metrics, g->n_metrics, metric_perplexity.name);
     if (!g->judged.n_sizes || ppl == g->n_metrics) return;
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     scale_points base = points_of(g, ppl, rows, &a);
     grid_footnote(t,
                   "Scale: loss (log %s) = a parameters^-exponent over %zu sizes, 95 %% intervals by a bootstrap of %d "
@@ -326,5 +324,4 @@ void footnote_scale(const gathered *g, grid *t)
                           f.exponent, f.low, f.high, f.speedup, f.speedup_low, f.speedup_high, beyond(&p, &base, &a));
         if (!is_base) footnote_difference(row->at[0], &p, &base, t);
     }
-    arena_free(&a);
 }

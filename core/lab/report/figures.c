@@ -3,6 +3,7 @@
 #include "lab/report/forest.h"
 #include "lab/report/heat.h"
 #include "text/metric/stats.h"
+#include "base/cleanup.h"
 #include <math.h>
 
 void figure_put(drawing *d, str *out)
@@ -110,7 +111,7 @@ static void describe_verdict(const gathered *g, int decimals, arena *a, str *out
     const comparison_criterion *k = g->judged.criterion.given ? &g->judged.criterion : NULL;
     bool percent = false;
     size_t judged = 0, undecided = 0;
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) percent = percent || g->rows[i].against[g->headline].percent;
     for (size_t v = 0; v < LENGTH(verdicts); v++) {
         size_t n = add_rows_with(g, verdicts[v], words[v], &text);
@@ -138,7 +139,6 @@ static void describe_verdict(const gathered *g, int decimals, arena *a, str *out
                      decimals, detectable, percent ? " %" : "");
     }
     figure_text(out, "<p>", str_text(&text), "</p>\n");
-    str_free(&text);
 }
 
 /* Collects the rows compared with base; 0: no comparison possible. *decimals: decimals of their numbers. */
@@ -199,30 +199,28 @@ static forest_side side_of(const gathered *g, bool costs, int *decimals, arena *
 
 drawing *forest_of(const gathered *g, double width)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     int decimals;
     forest_side x = side_of(g, true, &decimals, &a);
     drawing *d = x.n ? forest_draw(x.rows, x.n, x.axis, forest_about(g, x.n, &a), width) : NULL;
-    arena_free(&a);
     return d;
 }
 
 drawing *forest_of_two(const gathered *const g[2], double width)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     int decimals;
     const forest_side side[2] = {side_of(g[0], false, &decimals, &a), side_of(g[1], false, &decimals, &a)};
     const char *about =
         arena_printf(&a, "Differences from base of the rows of %s and %s; their tables have the numbers", side[0].title,
                      side[1].title);
     drawing *d = side[0].n && side[1].n ? forest_draw_pair(side, about, width) : NULL;
-    arena_free(&a);
     return d;
 }
 
 void figure_forest(const gathered *g, str *out)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     int decimals;
     forest_side x = side_of(g, false, &decimals, &a);
     if (x.n) {
@@ -233,7 +231,6 @@ void figure_forest(const gathered *g, str *out)
     } else if (g->headline < 0 || !gathered_base(g)->of[g->headline].n) {
         str_add(out, "<p>Base has no result yet.</p>\n");
     }
-    arena_free(&a);
 }
 
 /* ---- cost ---- */

@@ -2,6 +2,7 @@
 #include "lab/report/layout.h"
 #include "text/metric/stats.h"
 #include "lab/statistics/variances.h"
+#include "base/cleanup.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -38,7 +39,7 @@ static void footnote_refused(const gathered *g, grid *t)
 /* Prints the detectable difference in units of the unknown standard deviation over seeds. */
 static void footnote_unknown(grid *t)
 {
-    str s = {0};
+    CLEANUP(str_free) str s = {0};
     for (size_t k = 0; k < N_LOOKS; k++) {
         arm side = arm_planned(look_seeds[k], 1);
         str_addf(&s, "%s%zu find %.1f", k ? ", " : "", look_seeds[k],
@@ -48,7 +49,6 @@ static void footnote_unknown(grid *t)
                   "Least detectable difference: unknown with one seed. Seeds per row, and the difference that they "
                   "find (power 80 %%), in standard deviations over seeds: %s.",
                   s.s);
-    str_free(&s);
 }
 
 /* Returns how many documents the headline metric's sentences come from; 0: not known. */
@@ -75,7 +75,7 @@ static const char *drawn(const gathered *g, char out[64])
 static void footnote_models(const gathered *g, grid *t)
 {
     size_t h = (size_t)g->headline, single = 0, tested = 0, outside = 0;
-    str list = {0};
+    CLEANUP(str_free) str list = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const comparison *c = &g->rows[i].against[h];
         if (isnan(c->delta) || (c->n > 1 && c->n_base > 1) || g->rows[i].row->same_as) continue;
@@ -104,7 +104,6 @@ static void footnote_models(const gathered *g, grid *t)
             t, "Of %zu rows with one seed, these lie outside what base's seeds predict (5 %%, not adjusted): %s.",
             outside, list.n ? list.s : "none");
     if (!g->tests) footnote_unknown(t);
-    str_free(&list);
 }
 
 /* ---- the design ---- */
@@ -179,7 +178,7 @@ static void footnote_design(const gathered *g, grid *t)
         c = x, tests++, shared += x->shared, crossed += x->crossed;
     }
     if (!c) return;
-    str over = {0};
+    CLEANUP(str_free) str over = {0};
     char units[64];
     if (crossed)
         str_addf(&over, "seeds and %s (crossed components, Howe's interval%s)", drawn(g, units),
@@ -197,7 +196,6 @@ static void footnote_design(const gathered *g, grid *t)
         g->conditions ? " Each row is compared with base under its condition; conditions share no variances." : "",
         crossed && crossed < tests ? " Rows without per-sentence statistics of the same sentences: over seeds only."
                                    : "");
-    str_free(&over);
 }
 
 /* Names rows without p because some of their runs failed, and rows added after the first result. */
@@ -274,7 +272,7 @@ static void footnote_not_recorded(const gathered *g, grid *t)
 {
     size_t left_out = 0, compared = 0;
     bool refused = false;
-    str rows = {0};
+    CLEANUP(str_free) str rows = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const comparison *c = &g->rows[i].against[g->headline];
         if ((isnan(c->delta) && !c->left_out) || g->rows[i].row->same_as || g->rows[i].base == i) continue;
@@ -289,7 +287,6 @@ static void footnote_not_recorded(const gathered *g, grid *t)
                       "the record left out (`ablate record --statistics`).",
                       refused ? "Δ, " : "", g->headings[g->headline], left_out < compared ? " for " : "",
                       left_out < compared ? rows.s : "");
-    str_free(&rows);
 }
 
 /* Warns if most runs have their lowest dev perplexity at their last step. Counts runs that report the best step. */

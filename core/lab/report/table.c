@@ -2,6 +2,7 @@
 #include "lab/report/table.h"
 #include "lab/report/layout.h"
 #include "lab/report/columns.h"
+#include "base/cleanup.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +125,7 @@ static void footnote_devices(const gathered *g, grid *t)
     const char *device[MOST];
     str rows[MOST] = {{0}};
     size_t n = 0;
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const read_row *row = &g->x.rows[i];
         for (size_t k = 0; k < row->n_runs && !row->same_as; k++) {
@@ -141,7 +142,6 @@ static void footnote_devices(const gathered *g, grid *t)
     if (n > 1) grid_footnote(t, "Trained on different devices, whose results differ in the last digits:");
     for (size_t d = 0; d < n && n > 1; d++) grid_footnote(t, "  %s: %s", device[d], str_text(&rows[d]));
     for (size_t d = 0; d < n; d++) str_free(&rows[d]);
-    arena_free(&a);
 }
 
 /* Names rows with plugins that fail `ablate check`. */
@@ -165,7 +165,7 @@ static void footnote_recorded(const gathered *g, grid *t)
         return;
     }
     origin from = {0};
-    str other = {0};
+    CLEANUP(str_free) str other = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const gathered_row *row = &g->rows[i];
         if (!row->recorded) continue;
@@ -178,7 +178,6 @@ static void footnote_recorded(const gathered *g, grid *t)
                       from.devices.n ? from.devices.s : "an unknown device", several(&from.commits),
                       from.commits.n ? from.commits.s : "unknown");
     if (other.n) grid_footnote(t, "Recorded with other settings: %s.", other.s);
-    str_free(&other);
     origin_free(&from);
 }
 
@@ -203,7 +202,7 @@ static void footnote_metrics(const gathered *g, grid *t)
 static void footnote_paper(const gathered *g, grid *t)
 {
     if (!g->has_paper) return;
-    str missing = {0};
+    CLEANUP(str_free) str missing = {0};
     for (size_t i = 0; i < g->paper.n_rows; i++) {
         bool found = false;
         for (size_t k = 0; k < g->x.n_rows; k++) found = found || g->rows[k].paper == i;
@@ -221,12 +220,11 @@ static void footnote_paper(const gathered *g, grid *t)
     grid_footnote(t, "Paper: %s, %s", g->paper.paper, g->paper.title);
     if (missing.n && !published_comes_first(g))
         grid_footnote(t, "Rows of the paper without a counterpart here: %s", missing.s);
-    str_free(&missing);
 }
 
 static void set_title(const gathered *g, grid *t)
 {
-    str s = {0};
+    CLEANUP(str_free) str s = {0};
     str_add(&s, read_plain_name(g->x.name, &t->mem));
     if (g->seeds_most > 1) {
         str_addf(&s, "  mean ± sd over %zu", g->seeds_least);
@@ -239,7 +237,6 @@ static void set_title(const gathered *g, grid *t)
         str_addf(&s, "; Δ, 95 %% interval and p for the design; p Holm over %zu row%s", g->tests,
                  g->tests == 1 ? "" : "s");
     t->title = arena_strdup(&t->mem, s.s);
-    str_free(&s);
 }
 
 static void add_rows(const gathered *g, grid *t)
@@ -291,7 +288,7 @@ void table_grid(const gathered *g, grid *t)
 /* Names the experiments that refer to this table. */
 static int footnote_measured(reader *r, const char *table, grid *t, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_listed *list;
     size_t n;
     int rc = reader_list(r, &a, &list, &n, e);
@@ -300,14 +297,13 @@ static int footnote_measured(reader *r, const char *table, grid *t, err *e)
             list[i].paper_table && *list[i].paper_table ? list[i].paper_table : paper_table_of(list[i].name);
         if (same(beside, table)) grid_footnote(t, "Measured here: `ablate table %s --vs paper`", list[i].name);
     }
-    arena_free(&a);
     return rc;
 }
 
 /* Prints a published table alone. Returns 0; 1 if there is no such table; -1. */
 static int print_published(reader *r, const char *name, enum table_format format, str *out, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_published p;
     int rc = name ? published_read(name, &a, &p, e) : 1;
     if (rc == 0 && format == TABLE_JSON) {
@@ -320,7 +316,6 @@ static int print_published(reader *r, const char *name, enum table_format format
         grid_print(&t, format, out);
         grid_free(&t);
     }
-    arena_free(&a);
     return rc;
 }
 
@@ -346,7 +341,7 @@ static const char *add_comment(const char *ini, bool whole, str *out)
 
 int table_print(reader *r, const char *name, const table_options *options, enum table_format format, str *out, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     gathered g = {0};
     table_options o = *options;
     if (name && same(paper_table_of(name), name)) o.vs_paper = true; /* table1 to table4 compare with the paper */
@@ -371,6 +366,5 @@ int table_print(reader *r, const char *name, const table_options *options, enum 
         if (rest && *rest == '#') str_addc(out, '\n'), add_comment(rest, true, out);
         grid_free(&t);
     }
-    arena_free(&a);
     return rc;
 }

@@ -2,6 +2,7 @@
 #include "lab/report/watch.h"
 #include "lab/launch/care.h"
 #include "lab/launch/launch.h"
+#include "base/cleanup.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static const read_run *run_of(const read_row *row)
 static int sparkline(reader *r, int64_t run, str *out, err *e)
 {
     static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_curve *curves;
     size_t n;
     int rc = reader_curves(r, run, "dev_PPL", &a, &curves, &n, e);
@@ -86,7 +87,6 @@ static int sparkline(reader *r, int64_t run, str *out, err *e)
             str_add(out, isfinite(v) ? bars[(int)lround(at * 7)] : "?");
         }
     }
-    arena_free(&a);
     return rc;
 }
 
@@ -159,7 +159,7 @@ static counts count(const read_experiment *x, double now)
 /* Describes in *why what went wrong with an ended run or goes wrong with a running one; NULL: nothing. */
 static int trouble_of(reader *r, const read_run *run, char text[128], const char **why, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_curve *curves = NULL;
     size_t n = 0;
     care_curve c = {0};
@@ -171,7 +171,6 @@ static int trouble_of(reader *r, const read_run *run, char text[128], const char
     for (size_t i = 0; i < n && !rc; i++)
         for (size_t k = 0; k < curves[i].n; k++) care_see(&c, curves[i].points[k].step, curves[i].points[k].value);
     if (!rc) *why = care_trouble(&c, run->total_steps, text);
-    arena_free(&a);
     return rc;
 }
 
@@ -200,9 +199,9 @@ static int troubles(reader *r, const read_experiment *x, const watch_view *v, st
 int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double now, str *out, size_t *wrong, err *e)
 {
     counts c = count(x, now);
-    str foot = {0};
+    CLEANUP(str_free) str foot = {0};
     char eta[24];
-    str head = {0};
+    CLEANUP(str_free) str head = {0};
     str_addf(&head, "%s  %zu run%s:", x->name, c.all, c.all == 1 ? "" : "s");
     bool first = true;
     for (enum db_status k = DB_QUEUED; k <= DB_SKIPPED; k++)
@@ -222,7 +221,5 @@ int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double
     for (size_t i = 0; i < x->n_rows; i++) rows += !x->rows[i].same_as;
     if (shown < rows) str_addf(out, "%zu of %zu rows; j and k move\n", shown, rows);
     str_add(out, str_text(&foot));
-    str_free(&foot);
-    str_free(&head);
     return rc;
 }

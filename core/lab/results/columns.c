@@ -2,6 +2,7 @@
  * (stats.c, packed.c), or {"of": NUMBER, "times": X, "over": Y}: that text's numbers times X, then divided by Y. */
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
+#include "base/cleanup.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +25,9 @@ enum { NOT_YET = -1 };
 
 static void key_of(column *x)
 {
-    str bytes = {0};
+    CLEANUP(str_free) str bytes = {0};
     stats_put_column(x->v, x->n, 1, 'd', &bytes);
     sha256_of(bytes.s, bytes.n, x->key);
-    str_free(&bytes);
 }
 
 /* Returns the key's slot in the hash table, or a free slot for it. */
@@ -66,14 +66,13 @@ static void add_value(columns *c, column *x, const char *element, bool derived)
 /* Appends the column in its shortest encoding; returns the number of bytes. */
 static size_t shortest(const column *x, str *bytes)
 {
-    str plain = {0};
+    CLEANUP(str_free) str plain = {0};
     str_clear(bytes);
     stats_put_column(x->v, x->n, 1, x->whole ? 'v' : 'd', &plain);
     if (!packed_append(x->v, x->n, bytes) || plain.n <= bytes->n) {
         str_clear(bytes);
         str_addn(bytes, plain.s, plain.n);
     }
-    str_free(&plain);
     return bytes->n;
 }
 
@@ -91,13 +90,12 @@ static void add_text(columns *c, column *x)
 
 static void add_derived(columns *c, column *x, size_t of, double times, double over)
 {
-    str element = {0};
+    CLEANUP(str_free) str element = {0};
     str_addf(&element, "{\"of\":%zu", of);
     if (times < 1 || times > 1) json_key_real(&element, "times", times);
     if (over < 1 || over > 1) json_key_real(&element, "over", over);
     str_addc(&element, '}');
     add_value(c, x, element.s, true);
-    str_free(&element);
 }
 
 static double derived(double x, double times, double over) { return x * times / over; }
@@ -183,9 +181,8 @@ static bool before_hundredths(const column *x, double times, column *out)
 
 static bool is_short(const column *x)
 {
-    str bytes = {0};
+    CLEANUP(str_free) str bytes = {0};
     bool is = shortest(x, &bytes) <= 6 * x->n; /* bytes per number: 8 as doubles, 6.5 if in a narrow range */
-    str_free(&bytes);
     return is;
 }
 
@@ -340,7 +337,7 @@ static int bytes_of(const columns_read *c, size_t i, str *bytes, double *times, 
 
 static int read_column(columns_read *c, size_t i, size_t j, arena *a, db_stats *out, err *e)
 {
-    str bytes = {0};
+    CLEANUP(str_free) str bytes = {0};
     double times, over;
     int rc = bytes_of(c, i, &bytes, &times, &over, e);
     const unsigned char *p = (const unsigned char *)str_text(&bytes);
@@ -361,7 +358,6 @@ static int read_column(columns_read *c, size_t i, size_t j, arena *a, db_stats *
         double *v = &out->value[k * out->width + j];
         *v = derived(*v, times, over);
     }
-    str_free(&bytes);
     return rc ? fail_in(e, "column %zu: ", i) : 0;
 }
 

@@ -1,6 +1,7 @@
 /* export.c - writes an experiment as JSON text: one line per row, result and curve, for readable git diffs. */
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
+#include "base/cleanup.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,7 +116,7 @@ static const size_t *write_numbers(str *out, const size_t *number, size_t n)
 
 static int write_results(sqlite3 *q, int64_t run, exported *x, str *out, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     db_stats *stats = NULL;
     size_t *number = NULL, n_stats = 0, n = 0;
     int rc = read_stats(q, run, x->how->statistics, &a, &stats, &n_stats, e);
@@ -140,7 +141,6 @@ static int write_results(sqlite3 *q, int64_t run, exported *x, str *out, err *e)
     }
     str_add(out, "]");
     free(number);
-    arena_free(&a);
     return rc;
 }
 
@@ -274,8 +274,8 @@ static int write_metrics(sqlite3 *q, int64_t experiment, bool curves, str *out, 
 /* Checks that each metric to keep has statistics. */
 static int check_metrics(sqlite3 *q, int64_t experiment, const char *keep, err *e)
 {
-    arena a = {0};
-    str known = {0};
+    CLEANUP(arena_free) arena a = {0};
+    CLEANUP(str_free) str known = {0};
     int rc = keep ? list_metrics(q, experiment, NULL, true, &known, e) : 0;
     for (const char *at = keep; at && *at && !rc; at += strcspn(at, ","), at += *at == ',') {
         const char *name = arena_strndup(&a, at, strcspn(at, ",")), *is = arena_printf(&a, ", %s,", name),
@@ -284,14 +284,12 @@ static int check_metrics(sqlite3 *q, int64_t experiment, const char *keep, err *
             rc = fail(e, "--statistics: found \"%s\", expected metrics that have statistics: %s", name,
                       known.n ? known.s : "there are none");
     }
-    arena_free(&a);
-    str_free(&known);
     return rc;
 }
 
 int db_export(db *d, const char *experiment, str *out, const db_export_options *o, err *e)
 {
-    str left_out = {0};
+    CLEANUP(str_free) str left_out = {0};
     exported x = {.how = o};
     int64_t id = 0;
     if (tx_begin(d, false, e)) return -1; /* one consistent view of all tables */
@@ -312,6 +310,5 @@ int db_export(db *d, const char *experiment, str *out, const db_export_options *
     rc = tx_end(d, rc, e);
     if (!rc && o->left_out) str_add(o->left_out, str_text(&left_out));
     columns_free(&x.columns);
-    str_free(&left_out);
     return rc;
 }

@@ -1,5 +1,6 @@
 /* view.c - makes SQL views: one per experiment, named after it (SELECT * FROM table3), and `settings`. */
 #include "lab/results/internal.h"
+#include "base/cleanup.h"
 #include <ctype.h>
 #include <strings.h>
 
@@ -28,7 +29,7 @@ static void bare_name(const char *name, str *out)
 /* Chooses the name of the experiment's view, once; a number follows if another view, table or experiment has it. */
 static int choose_name(sqlite3 *q, int64_t experiment, const char *name, err *e)
 {
-    str wanted = {0};
+    CLEANUP(str_free) str wanted = {0};
     int64_t taken = 1;
     int rc = 1;
     bare_name(name, &wanted);
@@ -42,7 +43,6 @@ static int choose_name(sqlite3 *q, int64_t experiment, const char *name, err *e)
                      "s", wanted.s);
     }
     if (rc > 0) rc = sql_do(q, e, "UPDATE experiment SET view_name=?1 WHERE id=?2", "si", wanted.s, experiment);
-    str_free(&wanted);
     return rc;
 }
 
@@ -88,7 +88,7 @@ static int write_body(sqlite3 *q, int64_t experiment, str *sql, err *e)
     static const char *const fixed[] = {"row", "change", "n", "params_M", "name"};
     used_names used = {0};
     size_t place = 0; /* index of the metric */
-    str joins = {0};
+    CLEANUP(str_free) str joins = {0};
     for (size_t i = 0; i < LENGTH(fixed); i++) use_name(&used, fixed[i]);
     str_add(
         sql,
@@ -115,30 +115,27 @@ static int write_body(sqlite3 *q, int64_t experiment, str *sql, err *e)
              "\"params_M\",t.name \"name\" FROM table_row t%s WHERE t.experiment_id=%lld ORDER BY t.place",
              str_text(&joins), (long long)experiment);
     arena_free(&used.a);
-    str_free(&joins);
     return rc;
 }
 
 static int drop(sqlite3 *q, const char *view, err *e)
 {
-    str sql = {0};
+    CLEANUP(str_free) str sql = {0};
     str_add(&sql, "DROP VIEW IF EXISTS ");
     sql_quote(&sql, view);
     int rc = sql_script(q, sql.s, e);
-    str_free(&sql);
     return rc;
 }
 
 int view_drop(sqlite3 *q, const char *experiment, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     sqlite3_stmt *s =
         sql_open(q, e, "SELECT view_name FROM experiment WHERE name=?1 AND view_name IS NOT NULL", "s", experiment);
     int rc = sql_next(s, e);
     const char *view = rc == 1 ? sql_bytes(s, 0, &a) : NULL;
     sqlite3_finalize(s);
     if (rc == 1) rc = drop(q, view, e);
-    arena_free(&a);
     return rc;
 }
 
@@ -148,7 +145,7 @@ static int refresh_settings(sqlite3 *q, err *e)
     enum { MOST_COLUMNS = 1900 }; /* SQLite takes 2,000 */
     static const char *const fixed[] = {"run", "experiment", "row", "seed", "status"};
     used_names used = {0};
-    str sql = {0};
+    CLEANUP(str_free) str sql = {0};
     str_add(&sql, "CREATE VIEW settings AS SELECT r.id run,e.name experiment,v.name row,r.seed seed,r.status status");
     for (size_t i = 0; i < LENGTH(fixed); i++) use_name(&used, fixed[i]);
     int rc = 0;
@@ -181,14 +178,13 @@ static int refresh_settings(sqlite3 *q, err *e)
                 : 0;
     if (!rc && !there) rc = drop(q, "settings", e) || sql_script(q, sql.s, e) ? -1 : 0;
     arena_free(&used.a);
-    str_free(&sql);
     return rc;
 }
 
 static int refresh_one(sqlite3 *q, int64_t experiment, err *e)
 {
-    str sql = {0};
-    arena mem = {0};
+    CLEANUP(str_free) str sql = {0};
+    CLEANUP(arena_free) arena mem = {0};
     const char *name = NULL, *view = NULL, *old = NULL;
     int rc = 0;
     for (int again = 0; again < 2 && !rc && !view; again++) {
@@ -208,8 +204,6 @@ static int refresh_one(sqlite3 *q, int64_t experiment, err *e)
         rc = write_body(q, experiment, &sql, e);
         if (!rc && !same(old, sql.s)) rc = drop(q, view, e) || sql_script(q, sql.s, e) ? -1 : 0;
     }
-    str_free(&sql);
-    arena_free(&mem);
     return rc;
 }
 
@@ -220,7 +214,7 @@ int view_refresh(sqlite3 *q, int64_t experiment, err *e)
 
 int view_drop_all(sqlite3 *q, err *e)
 {
-    str sql = {0};
+    CLEANUP(str_free) str sql = {0};
     sqlite3_stmt *s = sql_open(q, e, "SELECT name FROM sqlite_master WHERE type='view'", "");
     int rc = 0;
     while (sql_each(s, "", &rc, e)) {
@@ -229,18 +223,16 @@ int view_drop_all(sqlite3 *q, err *e)
         str_addc(&sql, ';');
     }
     if (!rc && sql.n) rc = sql_script(q, sql.s, e);
-    str_free(&sql);
     return rc;
 }
 
 int view_refresh_all(sqlite3 *q, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     int64_t *ids;
     size_t n;
     int rc = sql_ids(sql_open(q, e, "SELECT id FROM experiment ORDER BY id", ""), &a, &ids, &n, e);
     for (size_t i = 0; i < n && !rc; i++) rc = refresh_one(q, ids[i], e);
     if (!rc) rc = refresh_settings(q, e);
-    arena_free(&a);
     return rc;
 }

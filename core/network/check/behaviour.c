@@ -322,13 +322,14 @@ static void long_sentence(const pairing *w, check_result *r)
 }
 void check_one_partner(const plugin *p, pairing_check *each, int tokens, check_result *r)
 {
-    size_t before = check_pairings_at_most(1);
+    size_t before = check_given.most_pairings;
+    check_given.most_pairings = 1;
     for (const ab_option *q = p->desc.params; q && q->name; q++) /* raises each max_len to at least LONG */
         if (same(q->name, "max_len") && q->type == AB_INT && q->def < LONG && q->max >= LONG)
             check_try(p, q->name, "256");
     check_each_pairing(p, r, each);
     check_try(p, NULL, NULL);
-    check_pairings_at_most(before);
+    check_given.most_pairings = before;
     if (r->outcome == CHECK_OK) snprintf(r->message, sizeof r->message, "%d tokens, with one partner", tokens);
 }
 void check_long(const plugin *p, check_result *r) { check_one_partner(p, long_sentence, LONG, r); }

@@ -44,11 +44,6 @@ int check_shut_in(int (*work)(void *self), void *self, const check_room *room, e
 int check_set(const char *text, err *e);
 void check_print(const char *title, const check_result *r, size_t n, FILE *f);
 
-/* Limits later checks of an attention to the first n positions that it accepts. Returns the previous limit. */
-size_t check_pairings_at_most(size_t n);
-/* Limits the tokens of sentences in the check "sizes"; returns the previous limit. */
-int32_t check_tokens_at_most(int32_t n);
-
 /* Sets the device that later checks compare with the CPU; NULL: no comparison. */
 void check_use_device(const backend *b);
 

@@ -106,35 +106,32 @@ static void describe(int status, bool waited, check_result *r)
 {
     const char *hook = own.page->hook ? own.page->hook : "", *in = *hook ? ", in " : "";
     int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    *r = (check_result){.name = own.page->check ? own.page->check : "start", .outcome = CHECK_FAIL, .measured = -1};
+    *r = (check_result){.name = own.page->check ? own.page->check : "start", .measured = -1};
     r->late = own.page->code < 0 || waited || by == SIGPROF || by == SIGXCPU;
     if (own.page->code < 0)
-        snprintf(r->message, sizeof r->message, "cannot start a process for the check: %s", strerror(-own.page->code));
+        check_fail(r, "cannot start a process for the check: %s", strerror(-own.page->code));
     else if (waited)
-        snprintf(r->message, sizeof r->message, "took longer than %d s on the clock in '%s'%s%s", CLOCK, r->name, in,
-                 hook);
+        check_fail(r, "took longer than %d s on the clock in '%s'%s%s", CLOCK, r->name, in, hook);
     else if (r->late)
-        snprintf(r->message, sizeof r->message, "took longer than %d s of processor time in '%s'%s%s",
-                 by == SIGPROF ? patience() : PROCESSOR, r->name, in, hook);
+        check_fail(r, "took longer than %d s of processor time in '%s'%s%s", by == SIGPROF ? patience() : PROCESSOR,
+                   r->name, in, hook);
     else if (by == SIGABRT && openmp_shut_out())
-        snprintf(r->message, sizeof r->message,
-                 "the OpenMP of this build (LLVM's) ends where it cannot make shared memory, as in the sandbox: check "
-                 "with --no-sandbox, or build with GCC");
+        check_fail(
+            r, "the OpenMP of this build (LLVM's) ends where it cannot make shared memory, as in the sandbox: check "
+               "with --no-sandbox, or build with GCC");
     else if (by && same(r->name, "load"))
-        snprintf(r->message, sizeof r->message,
-                 "cannot be opened: died by signal %d (%s) while it was opened; is the file complete, does it have a "
-                 "constructor?",
-                 by, strsignal(by));
+        check_fail(r,
+                   "cannot be opened: died by signal %d (%s) while it was opened; is the file complete, does it have a "
+                   "constructor?",
+                   by, strsignal(by));
     else if (!by && same(r->name, "load"))
-        snprintf(r->message, sizeof r->message,
-                 "cannot be opened: it ends the process with exit status %d while it is opened", WEXITSTATUS(status));
+        check_fail(r, "cannot be opened: it ends the process with exit status %d while it is opened",
+                   WEXITSTATUS(status));
     else if (by)
-        snprintf(r->message, sizeof r->message, "died by signal %d (%s) in '%s'%s%s", by, strsignal(by), r->name, in,
-                 hook);
+        check_fail(r, "died by signal %d (%s) in '%s'%s%s", by, strsignal(by), r->name, in, hook);
     else
-        snprintf(r->message, sizeof r->message,
-                 "ended the process with exit status %d in '%s'%s%s: plugins return, they do not exit",
-                 WEXITSTATUS(status), r->name, in, hook);
+        check_fail(r, "ended the process with exit status %d in '%s'%s%s: plugins return, they do not exit",
+                   WEXITSTATUS(status), r->name, in, hook);
 }
 
 /* Runs `work` in a child. Returns true if the child ended properly. Else sets *status; *waited: killed after CLOCK. */
@@ -183,7 +180,7 @@ static void check_named(void *self)
     check_report *out = &own.page->report;
     err e = {0};
     const backend *on = NULL;
-    if (!own.room->no_sandbox) check_second_start(shut);
+    check_second_start(shut);
     if (shut(&e) || (own.room->device && !(on = device_open(own.room->device, &e)))) {
         out->state = CHECK_USAGE;
     } else {

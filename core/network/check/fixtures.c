@@ -81,13 +81,6 @@ bool check_first_pairing(const plugin *p, pairing *one, check_result *r)
     return any;
 }
 
-size_t check_pairings_at_most(size_t n)
-{
-    size_t before = check_given.most_pairings;
-    check_given.most_pairings = n;
-    return before;
-}
-
 void check_each_pairing(const plugin *p, check_result *r, pairing_check *f)
 {
     pairing *w;

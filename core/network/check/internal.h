@@ -31,7 +31,7 @@ void check_begins(const char *name, size_t n_done); /* names the check for a cra
 const plugin *check_find(const char *name, err *e); /* name: "attention/dot", "dot" or a path */
 /* Is r the complete list of results of check_plugin for this kind? all false: is r the first n results of that list? */
 bool check_is_whole(ab_kind kind, const check_result *r, size_t n, bool all);
-/* Forks check_process's second process before a sandbox forbids forks. The second process first calls `shut`. */
+/* Forks the process that starts check_elsewhere's others, before a sandbox forbids forks. Those first call `shut`. */
 void check_second_start(int (*shut)(err *e));
 
 /* ---- a plugin among others ---- */
@@ -127,6 +127,10 @@ int check_some_rates(const plugin *p, const void *cfg, err *e);
 
 /* Hashes each of the first n nodes: the node's operation, inputs and attributes. */
 void check_hash_tape(const ab_ctx *c, uint64_t *out, int32_t n);
+typedef uint64_t check_hash(const plugin *p, err *e); /* hashes what a plugin computes; sets e on failure */
+check_hash check_hash_updates, check_hash_examples;
+/* Fails if the plugin's losses, updates or examples (`what`) differ in other processes. */
+void check_elsewhere(const plugin *p, const char *what, check_result *r);
 /* Traces an optimizer's update with these settings. Returns 0, or -1 and e. */
 int check_trace_update(const plugin *p, const void *cfg, err *e);
 
@@ -141,9 +145,9 @@ void check_disguise_as(int64_t seconds, int variables);
 
 /* Options of later checks in this process, set by check_set, check_try, check_use_device and check_..._at_most. */
 typedef struct {
-    size_t most_pairings;
-    int32_t most_tokens;
-    settings given; /* the settings of -s; never freed */
+    size_t most_pairings; /* an attention runs with its first positions only */
+    int32_t most_tokens;  /* sentences of the check "sizes" are not longer */
+    settings given;       /* the settings of -s; never freed */
     arena memory;
     setting tried; /* setting that is being tried; key NULL: no setting */
     const backend *device;

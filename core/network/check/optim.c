@@ -200,10 +200,7 @@ void check_apart(const plugin *p, check_result *r)
     double *first = NULL;
     if (!optim_bench_open(&b, p, OPTIM_FEW, F64, NULL, &e)) {
         memcpy(first = xmalloc(b.n * sizeof *first), optim_values(&b), b.n * sizeof *first);
-        for (int64_t step = 1; step <= last_step(&b) && !e.text[0]; step++) {
-            optim_some_gradient(optim_gradient(&b), b.n, step);
-            optim_update(b.o, b.grad, 1, 0.01, step, NULL, &e);
-        }
+        optim_steps(&b, 1, last_step(&b), &e);
         for (size_t k = 0; k < OPTIM_SHAPES && !e.text[0]; k++) compare_alone(&b, p, k, first, r);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);

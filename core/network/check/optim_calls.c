@@ -87,6 +87,18 @@ static void update_often(optim_bench *b, check_result *r)
     free(after);
 }
 
+uint64_t check_hash_updates(const plugin *p, err *e)
+{
+    optim_bench b;
+    uint64_t h = 0;
+    if (!optim_bench_open(&b, p, OPTIM_FEW, F64, NULL, e)) {
+        optim_steps(&b, 1, OPTIM_STEPS, e);
+        h = hash64(optim_values(&b), params_bytes(&b.m.params, 0, F64));
+    }
+    optim_bench_close(&b);
+    return h;
+}
+
 void check_updates(const plugin *p, check_result *r)
 {
     optim_bench b;
@@ -100,5 +112,6 @@ void check_updates(const plugin *p, check_result *r)
         if (kernels && r->outcome != CHECK_FAIL) update_often(&b, r);
     }
     optim_bench_close(&b);
+    if (r->outcome != CHECK_FAIL) check_elsewhere(p, "updates", r);
     check_note(r, "%d calls%s", (int)OFTEN, kernels ? ", and the same number of updates by its kernels" : "");
 }

@@ -66,7 +66,8 @@ static void try_value(const plugin *p, const ab_option *q, const char *value, ch
 void check_choices(const plugin *p, check_result *r)
 {
     size_t n = 0;
-    size_t before = check_pairings_at_most(1);
+    size_t before = check_given.most_pairings;
+    check_given.most_pairings = 1;
     for (const ab_option *q = p->desc.params; q && q->name; q++) {
         if (q->type == AB_BOOL) try_value(p, q, q->def != 0 ? "false" : "true", r), n++;
         if (q->type != AB_CHOICE) continue;
@@ -76,7 +77,7 @@ void check_choices(const plugin *p, check_result *r)
             if (i != (int)q->def) try_value(p, q, w, r), n++;
         free(choices);
     }
-    check_pairings_at_most(before);
+    check_given.most_pairings = before;
     if (!n) check_none(r, "no choice or boolean among its parameters");
     check_note(r, "%zu value%s, each checked by future, gradient and decode", n, n == 1 ? "" : "s");
 }

@@ -210,13 +210,6 @@ static bool has_table(const pairing *w)
     return false;
 }
 
-int32_t check_tokens_at_most(int32_t n)
-{
-    int32_t before = check_given.most_tokens;
-    check_given.most_tokens = n;
-    return before;
-}
-
 void check_sizes(const plugin *p, check_result *r)
 {
     pairing *all;

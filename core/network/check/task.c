@@ -161,6 +161,23 @@ void check_examples(const plugin *p, check_result *r)
     task_close(&o);
 }
 
+uint64_t check_hash_examples(const plugin *p, err *e)
+{
+    opened o;
+    str all = {0};
+    if (!task_open(&o, p, e))
+        for (int s = 0; s < AB_SPLITS; s++)
+            for (int64_t i = 0; i < o.t->count(o.self, (ab_split)s); i++) {
+                ab_example x = {0};
+                o.t->get(o.self, (ab_split)s, i, &x);
+                str_addf(&all, "%s\n%s\n", x.src ? x.src : "", x.tgt);
+            }
+    task_close(&o);
+    uint64_t h = hash64(str_text(&all), all.n);
+    str_free(&all);
+    return h;
+}
+
 void check_repeatable(const plugin *p, check_result *r)
 {
     opened o, again;
@@ -183,6 +200,7 @@ void check_repeatable(const plugin *p, check_result *r)
         task_close(&again);
     }
     task_close(&o);
+    if (r->outcome == CHECK_OK && has_suffix(p->path, ".py")) check_elsewhere(p, "examples", r);
 }
 
 /* ---- scores ---- */

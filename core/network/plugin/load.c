@@ -265,7 +265,8 @@ int plugin_open_described(err *e)
 {
     plugin_describe_in(NULL);
     for (size_t i = 0; i < known.n_loaded; i++) {
-        plugin *p = known.loaded[i]->described ? plugin_open_file(known.loaded[i]->path, e) : known.loaded[i];
+        bool anew = known.loaded[i]->described || has_suffix(known.loaded[i]->path, ".py");
+        plugin *p = anew ? plugin_open_file(known.loaded[i]->path, e) : known.loaded[i];
         if (!p) return -1;
         *known.loaded[i] = *p;
     }

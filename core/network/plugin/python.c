@@ -59,7 +59,8 @@ static struct {
     PYTHON(FUNCTION)
     char *found;  /* two lines: the interpreter, its library; NULL: not searched yet */
     void *module; /* ablate._bridge; NULL: Python has not started */
-} python;
+    char hash_seed[16];
+} python = {.hash_seed = "0"};
 
 /* ---- finding Python ---- */
 
@@ -129,6 +130,7 @@ static int start(err *e)
     char *found = xstrdup(python.found), *library = found, *program = strsep(&library, "\n");
     if (open_library(library ? library : "", e)) return free(found), -1;
     char *locale = xstrdup(setlocale(LC_CTYPE, NULL));
+    setenv("PYTHONHASHSEED", python.hash_seed, 1);
     python.Py_SetProgramName(python.Py_DecodeLocale(program, NULL)); /* so that Python finds this program's modules */
     python.Py_InitializeEx(0);
     setlocale(LC_CTYPE, locale);
@@ -163,4 +165,10 @@ const ab_plugin *python_describe(const char *path, err *e)
 void python_reword(const char *path, char *message, size_t size)
 {
     if (python.module && *message && has_suffix(path, ".py")) call_bridge("reword", message, message, size);
+}
+
+void python_differ(int number)
+{
+    snprintf(python.hash_seed, sizeof python.hash_seed, "%d", number);
+    if (python.module) call_bridge("disturb", python.hash_seed, NULL, 0);
 }

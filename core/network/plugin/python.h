@@ -16,4 +16,7 @@ int python_find(err *e);
 const ab_plugin *python_describe(const char *path, err *e);
 /* Gives a message about the plugin at `path` Python's names for functions and constants if it is a Python file. */
 void python_reword(const char *path, char *message, size_t size);
+/* Gives Python's objects other addresses in this process, and other hashes unless Python has started. number: from 1;
+ * all processes that do not call this have equal hashes, so that a resumed run does not depend on them. */
+void python_differ(int number);
 #endif

@@ -2,6 +2,7 @@
 #include "network/train/checkpoint.h"
 #include "network/train/optim.h"
 #include "network/train/state.h"
+#include "base/cleanup.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,10 +33,9 @@ static int64_t checkpoint_before(const training *t, int64_t step)
 
 static void write_words(checkpoint_meta *meta, const char *key, const vocab *v)
 {
-    str bytes = {0};
+    CLEANUP(str_free) str bytes = {0};
     vocab_write(v, &bytes);
     meta_write_bytes(meta, key, bytes.s, bytes.n);
-    str_free(&bytes);
 }
 
 static void describe(const training *t, checkpoint_meta *meta)
@@ -70,18 +70,17 @@ static const struct {
 
 int state_write_values(const training *t, const train_result *from, const char *path, err *e)
 {
-    checkpoint_meta meta = {0};
+    CLEANUP(meta_free) checkpoint_meta meta = {0};
     describe(t, &meta);
     if (from) meta_write(&meta, "weights", from->how), meta_write_int(&meta, "weights_step", from->how_step);
     int bad = checkpoint_write(path, &t->m->params, NULL, 0, &meta, e);
-    meta_free(&meta);
     return bad;
 }
 
 int state_write(const training *t, err *e)
 {
     if (!t->j->folder || !comm_leads(t->j->comm)) return 0;
-    checkpoint_meta meta = {0};
+    CLEANUP(meta_free) checkpoint_meta meta = {0};
     describe(t, &meta);
     batch_state b = batcher_state(t->batches);
     meta_write_int(&meta, "epoch", b.epoch);
@@ -101,7 +100,6 @@ int state_write(const training *t, err *e)
     char *path = state_file(t->j, STATE_FILE);
     int bad = checkpoint_write(path, &t->m->params, rule->slots, rule->n_slots, &meta, e);
     free(path);
-    meta_free(&meta);
     return bad;
 }
 
@@ -132,23 +130,22 @@ static double real_of(const checkpoint_meta *m, const char *key)
 /* Hashes the settings except plugins, which are compared by content, not by path. */
 static void hash_settings(const settings *s, bool decoding, char out[65])
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     settings rest = {0};
     for (size_t i = 0; i < s->n; i++)
         if (!config_plugin_kind(s->at[i].key) && (decoding || !config_only_decodes(s->at[i].key)))
             settings_set(&rest, s->at[i].key, config_unmoved(s->at[i].key, s->at[i].value), &a);
     config_hash(&rest, out);
-    arena_free(&a);
 }
 
 /* Checks that a state was made with the same plugins and the same settings that change numbers; without `decoding`,
  * keys that only decoding reads may differ. */
 static int same_run(const training *t, const checkpoint_meta *meta, bool decoding, const char *path, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     settings then = {0};
     char was[65], is[65];
-    str plugins = {0};
+    CLEANUP(str_free) str plugins = {0};
     const char *json = meta_text(meta, "config");
     int bad = json ? config_from_json(json, &then, &a, e) : fail(e, "%s: contains no settings", path);
     if (!bad) bad = model_plugins_json(&t->m->set, &plugins, e);
@@ -158,8 +155,6 @@ static int same_run(const training *t, const checkpoint_meta *meta, bool decodin
         hash_settings(&t->m->set, decoding, is);
         if (!same(was, is)) bad = fail(e, "%s: was made with other settings; remove it to start again", path);
     }
-    str_free(&plugins);
-    arena_free(&a);
     return bad;
 }
 
@@ -186,7 +181,7 @@ int state_resume(training *t, err *e)
         free(path);
         return 0;
     }
-    checkpoint_meta meta = {0};
+    CLEANUP(meta_free) checkpoint_meta meta = {0};
     batch_state b = {0};
     const ab_optimizer_plugin *rule = &t->m->optimizer->iface.optimizer;
     int bad = checkpoint_read_meta(path, &meta, e);
@@ -202,7 +197,6 @@ int state_resume(training *t, err *e)
     t->known = t->step;
     if (!bad) repeat_points(t, meta_text(&meta, "points"));
     if (!bad) log_line(LOG_INFO, "resumed at step %lld from %s", (long long)t->step, path);
-    meta_free(&meta);
     free(path);
     return bad;
 }
@@ -221,14 +215,13 @@ static bool same_words(const checkpoint_meta *own, const checkpoint_meta *theirs
 /* Requires the same optimizer, because slots with equal names differ in meaning between optimizers. */
 static int same_optimizer(const training *t, const checkpoint_meta *theirs, const char *path, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     settings then = {0};
     const char *json = meta_text(theirs, "config"), *now = settings_get(&t->m->set, "optimizer");
     int bad = json ? config_from_json(json, &then, &a, e) : fail(e, "%s: contains no settings", path);
     const char *was = bad ? NULL : settings_get(&then, "optimizer");
     if (!bad && !(was && same(was, now)))
         bad = fail(e, "%s: has the state of optimizer = %s, not of %s", path, was ? was : "", now);
-    arena_free(&a);
     return bad;
 }
 
@@ -268,7 +261,7 @@ int state_start_from(training *t, char *said, size_t most, err *e)
 {
     const char *path = t->m->cfg.start_from;
     checkpoint_meta theirs = {0}, own = {0};
-    str left = {0};
+    CLEANUP(str_free) str left = {0};
     size_t taken = 0;
     int bad = checkpoint_read_meta(path, &theirs, e);
     describe(t, &own);
@@ -281,7 +274,6 @@ int state_start_from(training *t, char *said, size_t most, err *e)
     if (!bad) log_line(LOG_INFO, "started with %s", said);
     meta_free(&theirs);
     meta_free(&own);
-    str_free(&left);
     return bad;
 }
 
@@ -380,7 +372,7 @@ int state_trained(training *t, train_result *out, err *e)
 {
     char *path = t->j->folder ? state_file(t->j, TRAINED_FILE) : NULL,
          *own = path ? state_file(t->j, "model.safetensors") : NULL;
-    checkpoint_meta meta = {0};
+    CLEANUP(meta_free) checkpoint_meta meta = {0};
     err other = {0};
     int rc = 0;
     if (path && file_exists(path) && !checkpoint_read_meta(path, &meta, &other) &&
@@ -396,7 +388,6 @@ int state_trained(training *t, train_result *out, err *e)
     } else if (other.text[0])
         log_line(LOG_WARN, "trains, because the model of another run does not fit: %s", other.text);
     if (path) unlink(path);
-    meta_free(&meta);
     free(path);
     free(own);
     return rc;

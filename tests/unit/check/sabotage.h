@@ -2,6 +2,7 @@
 #ifndef ABLATE_TEST_SABOTAGE_H
 #define ABLATE_TEST_SABOTAGE_H
 #include "services.h"
+#include "network/check/internal.h"
 
 /* file; the check that must fail ("load": the file is refused when opened; NULL: all checks pass); parts of the
  * message */
@@ -200,9 +201,9 @@ static inline const char *check_sabotage(const char *path, const char *check, er
         CHECK_TEXT("load", check);
         return e->text;
     }
-    if (check && same(check, "build")) check_pairings_at_most(SIZE_MAX);
+    if (check && same(check, "build")) check_given.most_pairings = SIZE_MAX;
     size_t n = check_plugin(p, NULL, r), failed = 0;
-    check_pairings_at_most(pairings());
+    check_given.most_pairings = pairings();
     for (size_t k = 0; k < n; k++) failed += r[k].outcome == CHECK_FAIL;
     const check_result *expected = check ? result_of(r, n, check) : NULL;
     bool right = failed == (check != NULL) && (!check || (expected && expected->outcome == CHECK_FAIL));

@@ -3,16 +3,17 @@
  * checked with one position in the short suite, two in `--all`, every one before a release; under AddressSanitizer,
  * where double precision is ten times slower, with one position and sentences of at most 100 tokens. */
 #include "services.h"
+#include "network/check/internal.h"
 
 int main(int argc, char **argv)
 {
     size_t n_list;
     use_plugins();
 #ifdef __SANITIZE_ADDRESS__
-    check_pairings_at_most(1);
-    check_tokens_at_most(100);
+    check_given.most_pairings = 1;
+    check_given.most_tokens = 100;
 #else
-    if (!test_exhaustive()) check_pairings_at_most(test_long() ? 2 : 1);
+    if (!test_exhaustive()) check_given.most_pairings = test_long() ? 2 : 1;
 #endif
     const plugin *const *list = plugin_list(&n_list);
     const plugin **all = xcalloc(n_list + 1, sizeof *all);
