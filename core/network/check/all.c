@@ -121,7 +121,8 @@ size_t check_plugin(const plugin *p, const char *only, check_result out[CHECK_MO
 {
     size_t n = 0;
     bool missing[CHECK_MOST]; /* checks that failed, or were skipped because of a failure */
-    cpu_threads(1);           /* one thread: in such small models, threads would only wait for each other */
+    const uint64_t fresh = check_statics(p);
+    cpu_threads(1); /* one thread: in such small models, threads would only wait for each other */
     for (size_t i = 0; i < LENGTH(checks); i++) {
         const check *c = &checks[i];
         if (!(c->kinds & 1u << p->desc.kind) || (only && !has_prefix(c->name, only))) continue;
@@ -135,6 +136,9 @@ size_t check_plugin(const plugin *p, const char *only, check_result out[CHECK_MO
             check_each_pairing(p, r, c->each);
         else
             c->run(p, r);
+        if (r->outcome == CHECK_FAIL && same(c->name, "build") && check_statics(p) != fresh)
+            strncat(r->message, "; it changed static variables: keep no tensor in one",
+                    sizeof r->message - strlen(r->message) - 1);
         python_reword(p->path, r->message, sizeof r->message);
         missing[n++] = failed || r->outcome == CHECK_FAIL;
     }

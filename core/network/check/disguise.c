@@ -133,3 +133,21 @@ size_t check_disguise(const plugin *p)
         }
     return n;
 }
+
+uint64_t check_statics(const plugin *p)
+{
+    Dl_info in;
+    if (!dladdr(p->desc.name, &in)) return 0;
+    const char *base = in.dli_fbase;
+    const ElfW(Ehdr) *head = in.dli_fbase;
+    const ElfW(Phdr) *h = (const void *)(base + head->e_phoff);
+    size_t constant = 0; /* end of what is read-only once it is loaded */
+    uint64_t sum = 0;
+    for (size_t i = 0; i < head->e_phnum; i++)
+        if (h[i].p_type == PT_GNU_RELRO) constant = h[i].p_vaddr + h[i].p_memsz;
+    for (size_t i = 0; i < head->e_phnum; i++) {
+        size_t from = h[i].p_vaddr > constant ? h[i].p_vaddr : constant, to = h[i].p_vaddr + h[i].p_memsz;
+        if (h[i].p_type == PT_LOAD && h[i].p_flags & PF_W && from < to) sum ^= hash64(base + from, to - from);
+    }
+    return sum;
+}

@@ -138,6 +138,8 @@ int check_trace_update(const plugin *p, const void *cfg, err *e);
 
 /* Shows the plugin the disguise of check_disguise_as from now on. Returns the number of replaced functions. */
 size_t check_disguise(const plugin *p);
+/* Returns a hash of the static variables of the plugin's shared object; 0 for a plugin in Python. */
+uint64_t check_statics(const plugin *p);
 /* Sets the disguise: shifts the date by `seconds`; variables: 0: the real ones; 1: none; 2: all "1"; 3: all "no". */
 void check_disguise_as(int64_t seconds, int variables);
 

@@ -30,6 +30,7 @@ static const sabotage cases[] = {
     {"activated", NULL, {0}},
     {"unrounded", NULL, {0}},
     {"rounded", "bf16", {"rounded: loss or gradient in bf16 differs", "ab_fp32", "AB_DISCONTINUOUS"}},
+    {"static_tensor", "build", {"static_tensor", "it changed static variables", "keep no tensor in one"}},
     {"integer_scale", "gradient", {"integer_scale with ", ".w is 0 everywhere, so it learns nothing", "1.0 / in->d_k"}},
     {"half_detached", "gradient", {"half_detached: the gradient of ", "claim AB_SURROGATE_GRADIENT"}},
     {"no_gradient", "gradient", {"no_gradient: its surrogate gradient", "not finite"}},
