@@ -12,10 +12,11 @@
 #   damage   2,000 damaged databases and models (tests/cli/damage.sh; DAMAGE=N)
 #   fuzz     ten million executions of the fuzz targets (tests/fuzz/run.sh; MILLIONS=N)
 #   threads  a sweep, a watched page, and tests of hosts and workers under ThreadSanitizer (tests/threads.sh)
+#   records  one run of each recorded experiment, trained again if it took at most 300 s (tests/cli/retrained.sh)
 #   promises each wrong line of tests/oracle/promises.txt in turn: the test named beside the line must fail
 set -uo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
-[ $# -gt 0 ] || set -- whole races ptx faults kills hosts damage fuzz threads promises
+[ $# -gt 0 ] || set -- whole races ptx faults kills hosts damage fuzz threads records promises
 ./ablate list plugins >/dev/null && ninja --quiet -C build ablate-bench tests/fault.so || exit 1
 rc=0
 for part in "$@"; do
@@ -43,8 +44,9 @@ for part in "$@"; do
     damage) ABLATE_TEST_DAMAGE=${DAMAGE:-2000} bash tests/cli/damage.sh "$PWD/build/ablate" "$PWD" || rc=1 ;;
     fuzz) bash tests/fuzz/run.sh "${MILLIONS:-10}" || rc=1 ;;
     threads) bash tests/threads.sh || rc=1 ;;
+    records) ABLATE_RETRAIN=300 bash tests/cli/retrained.sh "$PWD/build/ablate" "$PWD" || rc=1 ;;
     promises) MUTANTS=tests/oracle/promises.txt bash tests/mutants.sh . || rc=1 ;;
-    *) echo "reliability.sh: found '$part', expected whole, races, ptx, faults, kills, hosts, damage, fuzz, threads or promises" && exit 2 ;;
+    *) echo "reliability.sh: found '$part', expected whole, races, ptx, faults, kills, hosts, damage, fuzz, threads, records or promises" && exit 2 ;;
     esac
 done
 exit $rc
