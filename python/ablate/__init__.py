@@ -71,9 +71,9 @@ def _missing(name: str) -> object:
         from ablate import _results
 
         return getattr(_results, name)
-    from ablate._error import nearest
+    from ablate._error import missing
 
-    raise AttributeError(f"ablate has no '{name}'{nearest(name, __all__)}")
+    raise missing("ablate", name, __all__)
 
 
 if not TYPE_CHECKING:  # type checkers know what is missing

@@ -8,7 +8,7 @@ from os.path import dirname
 from typing import TYPE_CHECKING, Any, Sequence
 
 from ablate import _native as native
-from ablate._error import Error, nearest
+from ablate._error import Error, Named
 from ablate._host import HostFunctions
 from ablate._tensor import MAPS, Tensor
 from ablate._words import in_python
@@ -30,20 +30,20 @@ def _caller() -> FrameType:
     return frame
 
 
-class Calls(HostFunctions):
+class Calls(HostFunctions, Named):
     """How a context reaches the program."""
+
+    _whose = "the context"
 
     def __init__(self, address: int) -> None:
         self._address = address
         self._ended = False
         self._kept: list[Any] = []  # callbacks that the program may call before this call returns
 
-    def _missing(self, name: str) -> Any:
-        extra = " (a method of tensors: t.exp())" if name in MAPS else nearest(name, dir(type(self)))
-        raise AttributeError(f"the context has no function '{name}'{extra}")
-
-    if not TYPE_CHECKING:  # type checkers know what is missing
-        __getattr__ = _missing
+    def _lacks(self, name: str) -> AttributeError:
+        if name in MAPS:
+            return AttributeError(f"the context has no function '{name}' (a method of tensors: t.{name}())")
+        return super()._lacks(name)
 
     def _at(self) -> int:
         frame = _caller()

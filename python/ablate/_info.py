@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Tuple
+from typing import Any, Tuple
 
-from ablate._error import nearest
+from ablate._error import Named
 
 Shape = Tuple[int, int, int, int]
 
 
-class Info:
+class Info(Named):
     """
     The place of a call in the model, `Context.info`.
 
@@ -39,6 +39,7 @@ class Info:
         For heads: the number of tokens.
     """
 
+    _whose = "info"
     heads: int
     d_k: int
     d_v: int
@@ -58,12 +59,6 @@ class Info:
         for name, kind in of._fields_:
             value = getattr(of, name)
             setattr(self, name, bool(value) if kind is ctypes.c_uint32 and name != "role" else value)
-
-    def _missing(self, name: str) -> Any:
-        raise AttributeError(f"info has no '{name}'{nearest(name, vars(self))}")
-
-    if not TYPE_CHECKING:  # type checkers know what is missing
-        __getattr__ = _missing
 
 
 class Parameter:

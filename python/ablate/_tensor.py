@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Union
 
-from ablate._error import Error, nearest
+from ablate._error import Error, Named
 
 if TYPE_CHECKING:
     from ablate._context import Context
@@ -15,7 +15,7 @@ Operand = Union["Tensor", float]
 MAPS = "exp log tanh sigmoid relu sqrt square abs sign cos sin elu1 recip silu erf floor".split()
 
 
-class Tensor:
+class Tensor(Named):
     """
     A value of the graph, with four axes aligned at the right.
 
@@ -31,15 +31,10 @@ class Tensor:
     """
 
     __slots__ = ("_context", "_id")
+    _whose = "a tensor"
 
     def __init__(self, context: Context, id_: int) -> None:
         self._context, self._id = context, id_
-
-    def _missing(self, name: str) -> Any:
-        raise AttributeError(f"a tensor has no '{name}'{nearest(name, dir(Tensor))}")
-
-    if not TYPE_CHECKING:  # type checkers know what is missing
-        __getattr__ = _missing
 
     def __repr__(self) -> str:
         return f"Tensor(shape={self.shape})"

@@ -67,5 +67,5 @@ ablate run: no row can be trained; the first: wrong.py:$2" "transcript of $1"
 }
 transcript 'q = q @ k' '9: matmul: inner widths 8 and 4 differ: [2,2,4,8] times [2,2,4,8]'
 transcript 'q = q / q.sum(4)' '9: sum: axis 4, expected -4 to 3, or -1 for the last'
-transcript 'q = c.sofmax(q)' "9: AttributeError: the context has no function 'sofmax'; did you mean 'softmax'?"
+transcript 'q = c.sofmax(q)' "9: AttributeError: the context has no 'sofmax'; did you mean 'softmax'?"
 finish
