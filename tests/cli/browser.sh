@@ -4,6 +4,8 @@
 source "$(dirname "$0")/common.bash" "$@"
 for browser in chromium chromium-browser google-chrome; do command -v $browser >/dev/null && break; done
 command -v $browser >/dev/null || { echo "skipped: no chromium here (apt install chromium)"; exit 77; }
+timeout 60 $browser --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" \
+    --dump-dom about:blank 2>err | grep -q '<html>' || { echo "skipped: $browser does not start here: $(tail -1 err)"; exit 77; }
 
 # browse SIZE PAGE OPTION...: writes the browser's output to dom, and its console to console.
 browse() {
