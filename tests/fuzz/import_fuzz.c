@@ -9,7 +9,7 @@ static void remove_it(void) { unlink(path); }
 static db *fresh(void)
 {
     err e = {0};
-    atexit(remove_it);
+    if (!*path) atexit(remove_it);
     snprintf(path, sizeof path, "/tmp/ablate-fuzz-%ld.db", (long)getpid());
     unlink(path);
     db_options o = {.path = path, .no_wal = true};
@@ -20,8 +20,10 @@ static db *fresh(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
+    enum { INPUTS = 100 }; /* for each database, because views of deleted experiments stay */
     static db *d;
-    if (!d) d = fresh();
+    static int done;
+    if (done++ % INPUTS == 0) db_close(d), d = fresh();
     size_t runs = 0;
     err e = {0}, none = {0};
     int64_t left = 0, broken_keys = 0;
