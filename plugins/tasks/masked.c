@@ -191,7 +191,8 @@ static void hide(const task *t, int64_t window, uint64_t state, char *line[2])
     int64_t sure = -1, known = 0, chosen = 0;
     char asked[t->c.context];
     for (int64_t i = 0; i < t->c.context; i++) {
-        chosen += asked[i] = id[i] != UNKNOWN && uniform(&state) < t->c.mask;
+        asked[i] = id[i] != UNKNOWN && uniform(&state) < t->c.mask;
+        chosen += asked[i];
         if (id[i] != UNKNOWN && uniform(&state) * (double)++known < 1) sure = i; /* all known tokens equally likely */
     }
     if (!chosen && sure >= 0) asked[sure] = 1;

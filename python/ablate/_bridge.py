@@ -6,7 +6,6 @@ import ctypes
 import importlib.util
 import os
 import sys
-from functools import partial
 from types import ModuleType
 from typing import Any, Callable
 
@@ -14,6 +13,7 @@ from ablate import _guard as guard
 from ablate import _kinds as kinds
 from ablate import _native as native
 from ablate._context import Context
+from ablate._elsewhere import disturb, move
 from ablate._error import Error
 from ablate._info import Parameter
 from ablate._tensor import Tensor
@@ -64,28 +64,6 @@ def start(address: int) -> bool:
     guard.start()
     disturb(os.environb[b"PYTHONHASHSEED"])
     return True
-
-
-_SIZES: list[Callable[[], object]] = [object, lambda: complex(1, 1), *(partial(bytes, k) for k in range(8, 480, 16))]
-_moved = 0
-
-
-def disturb(number: bytes, *_: int) -> None:
-    """
-    Let later objects have other addresses than in other processes: objects of every size lie before them.
-
-    Parameters
-    ----------
-    number : bytes
-        In digits, of the process; 0: they stay.
-    """
-    global _moved
-    _moved = int(number)
-    _move(1100 * _moved)
-
-
-def _move(n: int) -> None:
-    _kept.extend([make() for _ in range(n)] for make in _SIZES if n)
 
 
 def _expect_size(name: str, found: int, expected: int) -> None:
@@ -198,7 +176,7 @@ def traced(address: int, function: Callable[..., Any], call: Callable[..., Any],
     path = code.co_filename if code else ""
     c = Context(address)
     made: dict[int, Tensor] = {}
-    _move(_moved)
+    move()
     try:
         with guard.tracing():
             y = call(c, lambda i: made.setdefault(i, Tensor(c, i)))

@@ -310,10 +310,11 @@ static void footnote_unfinished(const gathered *g, grid *t)
 /* Prints each danger of the data once, with the first row that has it. */
 static void footnote_data(const gathered *g, grid *t)
 {
-    for (size_t i = 0, k = 0; i < g->x.n_rows; i++, k = 0) {
+    for (size_t i = 0; i < g->x.n_rows; i++) {
         const read_row *row = &g->x.rows[i];
-        while (k < i && !same(g->x.rows[k].data_check, row->data_check)) k++;
-        if (row->data_check && k == i)
+        size_t first = 0;
+        while (!same(g->x.rows[first].data_check, row->data_check)) first++;
+        if (row->data_check && first == i)
             grid_footnote(t, "Data of %s: %s.", row->is_base ? "base" : row->name, row->data_check);
     }
 }

@@ -77,7 +77,7 @@ typedef struct {
     size_t place;     /* number in the order of freezing, from 1, counting rows that the table leaves out; 0: base */
     size_t n_runs;
     const read_run *runs;   /* by seed */
-    const char *data_check; /* dangers of the data, such as "3 of 9 test pairs also occur as training pairs"; or NULL */
+    const char *data_check; /* dangers of the first done run's data: "3 of 9 test pairs also occur as ..."; or NULL */
     /* With READ_STATS, for settings searched by dev perplexity: log(perplexity / the chosen candidate's) of each
      * candidate in its last rung, averaged over trial_seeds; INFINITY: it failed. n_candidates 0: not searched. */
     size_t n_candidates, trial_seeds;

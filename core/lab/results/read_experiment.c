@@ -76,19 +76,6 @@ static int load_searches(sqlite3 *q, int64_t experiment, arena *a, read_row *row
     return 0;
 }
 
-/* Loads the dangers of a row's data, from its first run that has ended. */
-static int load_data_check(const loading *l, read_row *row, err *e)
-{
-    size_t i = 0;
-    int rc = 0;
-    while (i < row->n_runs && row->runs[i].status != DB_DONE) i++;
-    if (i == row->n_runs || l->depth == READ_BRIEF) return 0;
-    sqlite3_stmt *s =
-        sql_open(l->q, e, "SELECT value FROM tag WHERE run_id=?1 AND tag='data_check'", "i", row->runs[i].id);
-    while (sql_each(s, "", &rc, e)) row->data_check = sql_text(s, 0, l->a);
-    return rc;
-}
-
 static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *e)
 {
     static const char names[] = "variant.group_name variant.name variant.change - - - variant.config_json "
@@ -103,21 +90,23 @@ static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *
     sqlite3_stmt *s = sql_open(
         q, e,
         "SELECT t.group_name,t.name,t.change,t.same_as,t.paper_row,t.not_applicable,v.config_json,v.config_hash,"
-        "t.is_base,v.exploratory,v.id,v.is_base FROM table_row t JOIN variant v ON v.id=t.variant_id WHERE "
-        "t.experiment_id=?1 ORDER BY t.place,t.name",
-        "i", experiment);
+        "t.is_base,v.exploratory,v.id,v.is_base,(SELECT value FROM tag WHERE ?2 AND tag='data_check' AND "
+        "run_id=(SELECT "
+        "id FROM run WHERE variant_id=v.id AND archived=0 AND status='done' ORDER BY seed LIMIT 1)) FROM table_row t "
+        "JOIN variant v ON v.id=t.variant_id WHERE t.experiment_id=?1 ORDER BY t.place,t.name",
+        "ii", experiment, (int64_t)(l->depth != READ_BRIEF));
     while (sql_each(s, names, &rc, e)) {
         size_t i = out->n_rows++, first = 0;
         rows = list_grow(a, rows, i, sizeof *rows), variants = list_grow(a, variants, i, sizeof *variants);
         read_row *x = &rows[i];
-        sql_read(s, a, "ssssssjsBBi", &x->group, &x->name, &x->change, &x->same_as, &x->paper_row, &x->not_applicable,
-                 &x->config_json, &x->config_hash, &x->is_base, &x->exploratory, &variants[i]);
+        sql_read(s, a, "ssssssjsBBi-s", &x->group, &x->name, &x->change, &x->same_as, &x->paper_row, &x->not_applicable,
+                 &x->config_json, &x->config_hash, &x->is_base, &x->exploratory, &variants[i], &x->data_check);
         x->place = sqlite3_column_int(s, 11) ? 0 : place_of(&frozen, variants[i]);
         while (variants[first] != variants[i]) first++;
         if (first < i)
             x->runs = rows[first].runs, x->n_runs = rows[first].n_runs;
         else
-            rc = loading_runs(l, variants[i], x, e) || load_data_check(l, x, e) ? -1 : 0;
+            rc = loading_runs(l, variants[i], x, e);
     }
     out->rows = rows;
     if (!rc && l->depth == READ_STATS) rc = load_searches(q, experiment, a, rows, out->n_rows, e);

@@ -242,7 +242,7 @@ double least_detectable(const arm *row, const arm *base, double u, double most_d
 {
     if (row->n < 2 || base->n < 2 || !(row->expected_s2 + base->expected_s2 + u > 0)) return NAN;
     foreseen x = foresee(row, base, u, most_df, alpha);
-    double near = normal_upper(1 - power) * x.sd, below, above;
+    double near = normal_upper(1 - power) * x.sd, below, above; /* near: the result, if all half widths were equal */
     for (size_t i = 0; i < x.n; i++) near += x.weight[i] * x.half[i];
     double low = 0.98 * near, high = 1.02 * near;
     while ((below = found_by(&x, low) - power) >= 0 && low > 0) low = low > 1e-6 * x.sd ? low / 2 : 0;

@@ -52,8 +52,8 @@ static shared_prior estimate(const double *s2, const double *df, size_t n, const
 shared_prior calibrated_prior(shared_prior p, double df, size_t n_base)
 {
     double few = (double)n_base > df + 1 ? sqrt(log((double)n_base / (df + 1))) : 0;
-    double steep = trigamma(df / 2) * pow(trigamma(df / 2) / trigamma(2), 0.3);
-    double unsure = p.spread > 0 ? few * steep * sqrt(p.spread) : 0;
+    double chance = trigamma(df / 2), steep = pow(chance / trigamma(2), 0.3);
+    double unsure = p.spread > 0 ? few * chance * steep * sqrt(p.spread) : 0;
     p.prior_s2 *= exp(0.75 * unsure), p.prior_df *= exp(-0.2 * unsure);
     return p;
 }

@@ -20,8 +20,9 @@ enum { SHARE_SEEDS = 3, SHARE_ROWS = 5 };
 /* Returns the prior for a row with df degrees of freedom beside n_base seeds of base. With more seeds of base, a row's
  * own variance is most of the error, and a row with more variance than the prior expects is rejected too often. So the
  * prior grows and weighs less: by base's advantage sqrt(log(n_base / n)), times the sampling variance trigamma(df / 2)
- * of a log variance, times its 0.3rd power, times the standard deviation of the rows' true ones. The power and two
- * factors are found by simulation (test_frontier). The prior is unchanged where base has no more seeds. */
+ * of a log variance, times the 0.3rd power of that variance over its value at df 4, times the standard deviation of the
+ * rows' true log variances. The power and two factors are found by simulation (test_frontier). The prior is unchanged
+ * where base has no more seeds. */
 shared_prior calibrated_prior(shared_prior p, double df, size_t n_base);
 
 /* s2, df: [n] variances and their degrees of freedom, replaced by the shared ones (at least a row's own). moderated:

@@ -1,6 +1,7 @@
 /* task.c - checks a task's examples, and whether its scores separate right outputs from wrong ones. */
 #include "network/check/internal.h"
 #include "text/data/dataset.h"
+#include "text/data/inspect.h"
 #include "text/metric/metric.h"
 #include <math.h>
 #include <stdlib.h>
@@ -107,39 +108,18 @@ static void check_borrowed(const opened *o, check_result *r)
     }
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static uint64_t example_hash(const opened *o, ab_split s, int64_t i)
-{
-    ab_example x = {0};
-    o->t->get(o->self, s, i, &x);
-    return hash_lines(&x);
-}
-
 /* Writes how many examples of dev and test are also training examples. */
 static void count_known(const opened *o, char message[200])
 {
-    int64_t n = o->t->count(o->self, AB_TRAIN);
-    uint64_t *train = xcalloc((size_t)n + 1, sizeof *train);
-    message[0] = 0;
-    for (int64_t i = 0; i < n; i++) train[i] = example_hash(o, AB_TRAIN, i);
-    qsort(train, (size_t)n, sizeof *train, by_number);
+    data_report found;
+    data_inspect(o->t, o->self, &found, NULL);
     for (ab_split s = AB_DEV; s <= AB_TEST; s++) {
-        int64_t known = 0, all = o->t->count(o->self, s);
-        for (int64_t i = 0; i < all; i++) {
-            uint64_t h = example_hash(o, s, i);
-            known += bsearch(&h, train, (size_t)n, sizeof h, by_number) != NULL;
-        }
+        const split_report *x = &found.split[s];
         size_t used = strlen(message);
-        if (known)
-            snprintf(message + used, 200 - used, "; %lld of %lld %s examples are training examples", (long long)known,
-                     (long long)all, split_names[s]);
+        if (x->in_train)
+            snprintf(message + used, 200 - used, "; %lld of %lld %s examples are training examples",
+                     (long long)x->in_train, (long long)x->pairs, split_names[s]);
     }
-    free(train);
 }
 
 void check_examples(const plugin *p, check_result *r)

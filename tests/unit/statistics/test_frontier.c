@@ -5,6 +5,7 @@
  * without any difference show one, with 3 to 20 seeds per row and up to 50 of base. If base has as many seeds as a row,
  * nothing changes. ABLATE_TEST_LONG simulates more tables, ABLATE_TEST_WHOLE 20,000. */
 #include "test.h"
+#include "base/distribution.h"
 #include "lab/statistics/design.h"
 #include "lab/statistics/variances.h"
 #include "text/metric/stats.h"
@@ -99,6 +100,8 @@ static void check_unchanged(void)
     CHECK_NEAR(common.prior_s2, one.prior_s2, 0);
     CHECK(isinf(common.prior_df));
     CHECK_NEAR(more.prior_s2, 0.9 * exp(0.75 * sqrt(log(4)) * (M_PI * M_PI / 6 - 1) * sqrt(0.7)), 1e-12);
+    double at_three = trigamma(1.5), steeper = at_three * pow(at_three / trigamma(2), 0.3);
+    CHECK_NEAR(calibrated_prior(p, 3, 8).prior_s2, 0.9 * exp(0.75 * sqrt(log(2)) * steeper * sqrt(0.7)), 1e-12);
     CHECK_NEAR(more.prior_df, 3.5 * exp(-0.2 * sqrt(log(4)) * (M_PI * M_PI / 6 - 1) * sqrt(0.7)), 1e-12);
 }
 
