@@ -1,14 +1,23 @@
 #!/usr/bin/env bash
-# tools.sh - installs what some tests are skipped for: LaTeX, Chromium and shells as packages (root on Debian), and
-# Python packages in build/tools, whose python those tests take from $PYTHON. Says what cannot be had; exit code 1 then.
+# tools.sh - installs what some tests are skipped for: LaTeX, Chromium, shells and a compiler for aarch64 as packages
+# (root on Debian), and Python packages in build/tools, whose python those tests take from $PYTHON. Says what cannot be
+# had; exit code 1 then.
 set -uo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
 rc=0
 mkdir -p build
 missing=()
-for need in zsh:zsh fish:fish pdflatex:texlive-latex-recommended chromium:chromium; do
-    command -v "${need%:*}" >/dev/null || missing+=("${need#*:}")
-done
+while read -r command packages; do
+    # shellcheck disable=SC2206 # a list
+    command -v "$command" >/dev/null || missing+=($packages)
+done <<'NEEDS'
+zsh zsh
+fish fish
+pdflatex texlive-latex-recommended
+chromium chromium
+aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+qemu-aarch64 qemu-user
+NEEDS
 apt=(timeout 300 env DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=300)
 if [ ${#missing[@]} -gt 0 ]; then
     { "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "${missing[@]}"; } >build/tools.log 2>&1 ||

@@ -1,5 +1,6 @@
 /* rotate.c - ROTATE: rotary positions of packed rows, in one pass over them. */
 #include "tensor/cpu/fused.h"
+#include "tensor/cpu/generic.h"
 #include "tensor/cpu/vectors.h"
 
 typedef struct {
