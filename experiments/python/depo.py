@@ -15,7 +15,7 @@ class depo:
     @staticmethod
     def examples(split, seed, nodes, hops, queries):
         chance = random.Random(f"{seed} {split}")
-        for _ in range({"train": 8000, "dev": 200, "test": 200}[split]):
+        for _ in range({"train": 20000, "dev": 200, "test": 200}[split]):
             n = chance.randint(3, nodes)
             cycle = chance.sample(range(nodes), n)
             edges = [(cycle[i], cycle[(i + 1) % n]) for i in range(n)]

@@ -1,4 +1,4 @@
-"""Mano: the value modulo 23 of an expression in prefix notation, from memory."""
+"""Mano: the value modulo 23 of an expression in prefix notation, at its last token."""
 
 import random
 
@@ -16,12 +16,13 @@ def expression(chance, operations):
     return [sign, *a, *b], {"+": x + y, "-": x - y, "*": x * y}[sign] % 23
 
 
-@ab.task(doc="arithmetic modulo 23 in prefix notation", paper="Allen-Zhu 2025 (Physics of Language Models 4.1), Mano",
+@ab.task(doc="arithmetic modulo 23 in prefix notation", decoder_only=True,
+         paper="Allen-Zhu 2025 (Physics of Language Models 4.1), Mano",
          operations=ab.integer(4, 1, 24, "most operations of an expression [operations]"))
 class mano:
     @staticmethod
     def examples(split, seed, operations):
         chance = random.Random(f"{seed} {split}")
-        for _ in range({"train": 5000, "dev": 200, "test": 200}[split]):
+        for _ in range({"train": 20000, "dev": 200, "test": 200}[split]):
             tokens, value = expression(chance, chance.randint(1, operations))
-            yield tokens, [f"={value}"]
+            yield tokens, ["_"] * (len(tokens) - 1) + [f"={value}"]

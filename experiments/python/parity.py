@@ -12,6 +12,6 @@ class parity:
     @staticmethod
     def examples(split, seed, length, test_length):
         chance = random.Random(f"{seed} {split}")
-        for _ in range({"train": 4000, "dev": 200, "test": 200}[split]):
+        for _ in range({"train": 20000, "dev": 200, "test": 200}[split]):
             bits = [chance.randint(0, 1) for _ in range(test_length if split == "test" else length)]
             yield bits, [("even", "odd")[sum(bits[: i + 1]) % 2] for i in range(len(bits))]

@@ -28,7 +28,7 @@ class treecall:
         chance = random.Random(f"{seed} grammar")
         rules = [[chance.choices(range(kinds), k=chance.randint(2, 3)) for _ in range(3)] for _ in range(kinds)]
         chance = random.Random(f"{seed} {split}")
-        for _ in range({"train": 8000, "dev": 200, "test": 200}[split]):
+        for _ in range({"train": 20000, "dev": 200, "test": 200}[split]):
             sentence, heads = [], {}
             phrase(chance, rules, 0, depth, sentence, heads)
             word = chance.choice(sorted(heads))

@@ -19,7 +19,7 @@ class words:
     def examples(split, seed, group, length, test_length):
         chance = random.Random(f"{seed} {split} {group}")
         elements = [p for p in itertools.permutations(range(5)) if group == "S5" or even(p)]
-        for _ in range({"train": 4000, "dev": 200, "test": 200}[split]):
+        for _ in range({"train": 20000, "dev": 200, "test": 200}[split]):
             product, source, target = tuple(range(5)), [], []
             for _ in range(test_length if split == "test" else length):
                 factor = chance.choice(elements)
