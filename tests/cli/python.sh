@@ -212,6 +212,16 @@ def steps(c, p, g, slot, lr, step):
 PY
 exits 1 ablate check ./steps.py
 has out "steps: $elsewhere updates"
+cat >rates.py <<'PY'
+import ablate as ab
+
+
+@ab.schedule(doc="one of two rates")
+def rates(plan, step):
+    return plan.lr * (1 + hash("two") % 2)
+PY
+exits 1 ablate check ./rates.py
+has out "rates: $elsewhere rates"
 cat >names.py <<'PY'
 import random
 

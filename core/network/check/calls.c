@@ -152,7 +152,10 @@ static uint64_t hash_losses(const plugin *p, err *e)
 static outcome outcome_of(const plugin *p)
 {
     ab_kind kind = p->desc.kind;
-    check_hash *hash = kind == AB_OPTIMIZER ? check_hash_updates : kind == AB_TASK ? check_hash_examples : hash_losses;
+    check_hash *hash = kind == AB_OPTIMIZER  ? check_hash_updates
+                       : kind == AB_TASK     ? check_hash_examples
+                       : kind == AB_SCHEDULE ? check_hash_rates
+                                             : hash_losses;
     err e = {0};
     outcome o = {hash(p, &e), ""};
     snprintf(o.message, sizeof o.message, "%.250s", e.text);

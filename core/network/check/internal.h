@@ -128,7 +128,7 @@ int check_some_rates(const plugin *p, const void *cfg, err *e);
 /* Hashes each of the first n nodes: the node's operation, inputs and attributes. */
 void check_hash_tape(const ab_ctx *c, uint64_t *out, int32_t n);
 typedef uint64_t check_hash(const plugin *p, err *e); /* hashes what a plugin computes; sets e on failure */
-check_hash check_hash_updates, check_hash_examples;
+check_hash check_hash_updates, check_hash_examples, check_hash_rates;
 /* Fails if the plugin's losses, updates or examples (`what`) differ in other processes. */
 void check_elsewhere(const plugin *p, const char *what, check_result *r);
 /* Traces an optimizer's update with these settings. Returns 0, or -1 and e. */

@@ -1,4 +1,4 @@
-/* schedule.c - checks a schedule's learning rates: finite, >= 0, and independent of earlier calls. */
+/* schedule.c - checks that learning rates are finite and >= 0, and independent of earlier calls and of the process. */
 #include "network/check/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -38,6 +38,21 @@ void check_rate(const plugin *p, check_result *r)
     arena_free(&a);
 }
 
+uint64_t check_hash_rates(const plugin *p, err *e)
+{
+    arena a = {0};
+    void *cfg = model_bind_plugin(&a, &(settings){0}, p, e);
+    uint64_t h = 0;
+    for (size_t i = 0; cfg && i < LENGTH(plans); i++) {
+        for (int64_t s = 1; s <= plans[i].steps; s++) {
+            double lr = p->iface.schedule.lr(cfg, &plans[i], s);
+            h = 31 * h + hash64(&lr, sizeof lr);
+        }
+    }
+    arena_free(&a);
+    return h;
+}
+
 /* Asks for the rates forwards, then backwards, because a resumed run starts late, and curves are drawn at any time. */
 void check_stateless(const plugin *p, check_result *r)
 {
@@ -59,4 +74,5 @@ void check_stateless(const plugin *p, check_result *r)
         free(first);
     }
     arena_free(&a);
+    if (r->outcome != CHECK_FAIL) check_elsewhere(p, "rates", r);
 }

@@ -168,6 +168,7 @@ static const sabotage cases[] = {
      {"norm_attends.c:11: ab_self_attention was called in a norm's forward; it may be called in a block's forward"}},
     {"rate_negative", "parameters", {"the rate is -", "expected a number >= 0"}},
     {"rate_remembers", "stateless", {"there is state between calls"}},
+    {"rate_by_day", "stateless", {"rate_by_day: a second process", "has other rates"}},
     {"info_in_reference",
      "build",
      {"info_in_reference.c:11: ab_info was called in an operation's reference", "inputs and attr"}},
