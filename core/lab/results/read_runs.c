@@ -10,14 +10,8 @@
     RUN_STATE                                                                                                          \
     "a.error,a.log_path,a.host,a.device,a.git_commit,a.exit_code,a.term_signal,a.parameters,a.flops_step,"             \
     "a.tokens_second,a.peak_memory,a.plugins_json,"                                                                    \
-    "(SELECT value FROM tag WHERE run_id=r.id AND tag='check_failed'),"                                                \
     "(SELECT group_concat(replace(path,rtrim(path,replace(path,'/','')),'')||' '||sha256) FROM artifact"               \
     " WHERE run_id=r.id AND kind='references')"                                                                        \
-    ",(SELECT value FROM tag WHERE run_id=r.id AND tag='" DB_LOADED "')"                                               \
-    ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='core_seconds')"                                  \
-    ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='future_seen')"                                   \
-    ",EXISTS(SELECT 1 FROM tag WHERE run_id=r.id AND tag='" DB_LATE "')"                                               \
-    ",(SELECT CAST(value AS REAL) FROM tag WHERE run_id=r.id AND tag='run_seconds')"                                   \
     " FROM run r LEFT JOIN attempt a ON a.run_id=r.id AND a.n=(SELECT max(n) FROM attempt WHERE run_id=r.id)"
 /* Columns for a live view, with a row for each result. The long row of an attempt is read only for its error. */
 #define RUN_COLUMNS_BRIEF                                                                                              \
@@ -46,6 +40,23 @@ static int again(loading *l, sqlite3_stmt *s, int64_t id, err *e)
 {
     sqlite3_reset(s);
     return sqlite3_bind_int64(s, 1, id) == SQLITE_OK ? 0 : sql_fail(l->q, e, "binding a statement");
+}
+
+/* Loads the tags that are fields of a run. */
+static int load_tags(loading *l, read_run *run, err *e)
+{
+    int rc = 0;
+    sqlite3_stmt *s = sql_keep(l->q, e, "SELECT tag,value FROM tag WHERE run_id=?1", "i", run->id);
+    while (sql_each(s, "tag.tag", &rc, e)) {
+        const char *tag = (const char *)sqlite3_column_text(s, 0);
+        if (same(tag, "check_failed")) run->check_failed = sql_text(s, 1, l->a);
+        if (same(tag, DB_LOADED)) sql_read(s, l->a, "-j", &run->plugins_loaded);
+        if (same(tag, "core_seconds")) run->core_seconds = sql_real(s, 1);
+        if (same(tag, "future_seen")) run->future_seen = sql_real(s, 1);
+        if (same(tag, "run_seconds")) run->seconds = sql_real(s, 1);
+        if (same(tag, DB_LATE)) run->late = true;
+    }
+    return rc;
 }
 
 static int load_result(const loading *l, read_run *run, read_result *x, err *e)
@@ -103,14 +114,11 @@ static bool may_have_results(const read_run *run) { return run->attempts || run-
 /* Loads a run from a statement that selects RUN_COLUMNS. */
 static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
 {
-    double seconds;
-    if (load_state(s, l->a, run, e)) return -1;
-    sql_read(s, l->a, "-------------bsssIIddddjssjddBd", &run->log_path, &run->host, &run->device, &run->git_commit,
+    if (load_state(s, l->a, run, e) || load_tags(l, run, e)) return -1;
+    sql_read(s, l->a, "-------------bsssIIddddjs", &run->log_path, &run->host, &run->device, &run->git_commit,
              &run->exit_code, &run->signal, &run->parameters, &run->flops_step, &run->tokens_second, &run->peak_memory,
-             &run->plugins_json, &run->check_failed, &run->references, &run->plugins_loaded, &run->core_seconds,
-             &run->future_seen, &run->late, &seconds);
+             &run->plugins_json, &run->references);
     run->log_path = read_own_path(l->folder, run->seed, run->log_path, l->a);
-    if (!isnan(seconds)) run->seconds = seconds;
     return may_have_results(run) ? load_results(l, run, e) : 0;
 }
 
