@@ -103,7 +103,9 @@ class Bench:
         return list(zip(*results))
 
     def speed(self, twin):
-        steps = 20 if self.quick else 200
+        steps = 20
+        if not self.quick:  # four seconds of training
+            steps = max(steps, int(4 * self.run(self.ini(twin, "", steps))[2] / 2048))
         c, python = self.alternate(self.pairs, *(lambda p=p: self.ini(twin, p, steps) for p in ("", twin + "_py")))
         parts = [b[2] / a[2] for a, b in zip(c, python)]
         return {"part_of_c": statistics.median(parts), "least": min(parts), "most": max(parts), "tokens_s": statistics.median(b[2] for b in python)}

@@ -142,9 +142,10 @@ HEAD = '''"""The host's functions with plain arguments. Made by python/generate.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ablate._tensor import Tensor
 
 

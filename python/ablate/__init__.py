@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ablate._context import Context as Context
 from ablate._error import Error as Error
 from ablate._info import Info as Info, Parameter as Parameter
@@ -45,6 +43,7 @@ from ablate._kinds import (
 )
 from ablate._tensor import Tensor as Tensor
 
+TYPE_CHECKING = False  # `typing` takes a tenth of a run's start; type checkers take this name as true
 if TYPE_CHECKING:
     from ablate._frames import Chart as Chart, Frame as Frame, Table as Table, program as program
     from ablate._results import (

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import os
 import sys
-from types import ModuleType
-from typing import Any, Callable
 
 from ablate import _guard as guard
 from ablate import _kinds as kinds
@@ -18,6 +15,11 @@ from ablate._error import Error
 from ablate._info import Parameter
 from ablate._tensor import Tensor
 from ablate._words import in_python
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Callable
 
 MAGIC, MAJOR = 0x41424C54, 2
 _OWN = os.path.dirname(__file__)
@@ -431,10 +433,8 @@ def _run(path: str) -> ModuleType:
     """Run a plugin's file; modules beside it can be imported while it runs, and are its own."""
     folder, before = os.path.dirname(path), set(sys.modules)
     name = f"ablate_plugin_{len(_kept)}_{os.path.basename(path)[:-3]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    module = sys.modules[name] = type(sys)(name)
+    module.__file__ = path
     sys.path.insert(0, folder)
     written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from os.path import dirname
-from typing import TYPE_CHECKING, Any, Sequence
 
 from ablate import _native as native
 from ablate._error import Error, Named
@@ -13,7 +12,10 @@ from ablate._host import HostFunctions
 from ablate._tensor import MAPS, Tensor
 from ablate._words import in_python
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Sequence
+
     from types import FrameType
 
     from ablate._info import Shape

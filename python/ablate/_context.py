@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from ablate import _native as native
 from ablate._calls import Calls
@@ -11,7 +10,10 @@ from ablate._error import Error
 from ablate._info import Info, Parameter
 from ablate._tensor import Tensor
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Callable, Sequence
+
     from ablate._kinds import Op
 
 _QUERY, _KEY, _VALUE, _KEY_STEP, _VALUE_STEP = range(5)

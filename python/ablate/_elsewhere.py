@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Callable
 
-_SIZES: list[Callable[[], object]] = [object, lambda: complex(1, 1), *(partial(bytes, k) for k in range(8, 480, 16))]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+_SIZES: list[Callable[[], object]] = [object, lambda: complex(1, 1), *(lambda k=k: bytes(k) for k in range(8, 480, 16))]
 _kept: list[Any] = []
 _number = 0
 

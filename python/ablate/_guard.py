@@ -4,14 +4,16 @@ that read the time, the environment, files or the process."""
 from __future__ import annotations
 
 import builtins
-import functools
 import io
 import os
 import sys
 import time
-from typing import Any, Callable, Iterator
 
 from ablate._error import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Iterator
 
 _WATCHED = (
     (time, "time time_ns monotonic monotonic_ns perf_counter perf_counter_ns process_time process_time_ns thread_time "
@@ -70,7 +72,7 @@ class _StandIn:
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self._name, self._function = name, function
-        functools.update_wrapper(self, function, assigned=("__name__", "__doc__"), updated=())
+        self.__name__, self.__doc__, self.__wrapped__ = function.__name__, function.__doc__, function
 
     def __call__(self, *arguments: Any, **words: Any) -> Any:
         _check(self._name)
@@ -142,16 +144,21 @@ class _Kind(type):
         return isinstance(instance, original) if original else super().__instancecheck__(instance)
 
 
-@functools.lru_cache(maxsize=None)
+_clocks: dict[Any, Any] = {}
+
+
 def _clock(kind: Any) -> Any:
-    """Return a class of dates whose now, utcnow and today check."""
+    """Return a class of dates whose now, utcnow and today check; one for each."""
+    if kind in _clocks:
+        return _clocks[kind]
     members: dict[str, Any] = {
         name: staticmethod(_stand_in(f"{kind.__name__}.{name}", getattr(kind, name)))
         for name in ("now", "utcnow", "today")
         if hasattr(kind, name)
     }
     members["_original"] = kind
-    return _Kind(kind.__name__, (kind,), members)
+    _clocks[kind] = _Kind(kind.__name__, (kind,), members)
+    return _clocks[kind]
 
 
 class _Datetime:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Tuple
 
 from ablate._error import Named
 
-Shape = Tuple[int, int, int, int]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Tuple
 
+    Shape = Tuple[int, int, int, int]
 
 class Info(Named):
     """

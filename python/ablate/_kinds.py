@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence, TypeVar
 
 from ablate._error import Error, nearest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Callable, Iterable, Sequence, TypeVar
+
     from ablate._context import Context
     from ablate._tensor import Tensor
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 # The numbers of ab_plugin.h, under its names.
 SELF, CAUSAL, CROSS = 1, 2, 4
@@ -17,9 +21,6 @@ EMBED, ROTATE, BIAS_HOOK, SCORES, VALUES = 1, 2, 4, 8, 16
 WEIGHT, BIAS, GAIN, EMBEDDING, TABLE = 1, 2, 3, 4, 5
 TRAINS_ON_BATCH, SURROGATE_GRADIENT, DISCONTINUOUS, MIXES_TOKENS = 1, 2, 4, 8
 INT, REAL, BOOL, CHOICE, TEXT = 1, 2, 3, 4, 5
-
-F = TypeVar("F", bound=Callable[..., Any])
-
 
 class Option:
     """

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import re
-from typing import Any, Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 I32, I64, U32 = ctypes.c_int32, ctypes.c_int64, ctypes.c_uint32
 F64, TEXT, ADDRESS, SIZE = ctypes.c_double, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t
@@ -60,6 +62,12 @@ _TYPES = {
 }  # fmt: skip
 
 
+def _type(declared: str) -> str:
+    """Return a declaration without its name: ``"const char *"`` of ``"const char *name"``."""
+    words = declared.replace("*", " * ").split()
+    return " ".join(words if words[-1] == "*" else words[:-1])
+
+
 def prototype(text: str) -> tuple[Any, list[str]]:
     """
     Read a C prototype.
@@ -76,13 +84,10 @@ def prototype(text: str) -> tuple[Any, list[str]]:
     list of str
         The C types of its parameters.
     """
-    result, inside = re.match(r"\s*(.*?)\s*\w*\s*\((.*)\)\s*$", text).groups()  # type: ignore[union-attr]
-    kinds = []
-    for one in inside.split(","):
-        kind = re.match(r"\s*(.*?)\s*\w*\s*$", one).group(1)  # type: ignore[union-attr]
-        kinds.append(" ".join(kind.split()))
+    result, inside = text.strip().rstrip(")").split("(")
+    kinds = [_type(one) for one in inside.split(",")]
     types: list[Any] = [_TYPES.get(kind, ADDRESS) for kind in kinds]
-    return ctypes.CFUNCTYPE(_TYPES.get(result.strip(), ADDRESS), *types), kinds
+    return ctypes.CFUNCTYPE(_TYPES.get(_type(result), ADDRESS), *types), kinds
 
 
 class Function:
@@ -114,7 +119,7 @@ class Host:
             Their C prototypes, in the table's order.
         """
         for i, text in enumerate(functions):
-            name = re.search(r"(\w+)\(", text).group(1)  # type: ignore[union-attr]
+            name = text[: text.index("(")].split()[-1].lstrip("*")
             self._rows[name] = (text, ADDRESS.from_address(address + 8 + 8 * i).value or 0)
         self.at = self.function("at").call
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, Callable, Sequence, cast
 
 from ablate import _native as native
 from ablate._error import Error, nearest
 from ablate._kinds import argument_names
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Callable, Sequence
+
     from ablate._bridge import Description
 
 SPLITS = ("train", "dev", "test")
@@ -172,7 +174,7 @@ class Task:
     ) -> int:
         def call() -> int:
             made = self.opened[number]
-            lines = [cast(bytes, line).decode() for line in (native.TEXT * n).from_address(outputs)]
+            lines = [(line or b"").decode() for line in (native.TEXT * n).from_address(outputs)]
             references = [target.decode() for _, target in made.lines[split][:n]]
             f = self.hooks.get("score")
             scores = (

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ablate._error import Error, Named
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Callable, Union
+
     from ablate._context import Context
     from ablate._info import Shape
 
-Operand = Union["Tensor", float]
+    Operand = Union["Tensor", float]
 
 MAPS = "exp log tanh sigmoid relu sqrt square abs sign cos sin elu1 recip silu erf floor".split()
 

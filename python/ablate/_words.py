@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, Callable, Union
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from typing import Any, Callable, Union
 
-_Form = Union[str, Callable[["re.Match[str]"], str]]
+    _Form = Union[str, Callable[["re.Match[str]"], str]]
 
 # Functions and constants with another name here.
 _FUNCTIONS = {
@@ -65,6 +67,8 @@ def in_python(text: str) -> str:
     str
         The same for the author of a plugin in Python.
     """
+    import re
+
     changed: Any = text
     for pattern, words in _FORMS:
         changed = re.sub(pattern, words, changed)

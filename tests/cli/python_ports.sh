@@ -18,14 +18,29 @@ twins="attention:additive attention:entmax attention:gated_delta_net attention:r
         [ $name = rotary ] && echo "d_k = 8"
     done
 } >ports.ini
-exits 0 ablate run ports.ini --threads 1 --progress none --no-check
 digits() { sql "SELECT replace(metric, '_py', '') || '=' || quote(value) FROM results WHERE experiment = 'ports' AND variant = '$1' ORDER BY metric"; }
-for twin in $twins; do
-    name=${twin#*:}
-    equal "$(digits "${name}_py")" "$(digits "$name")" "digits of $name"
-    [ -n "$(digits "$name")" ] || wrong "no digits of $name"
+# ports WHERE [OPTION...]: all rows again in a database of their own; the digits of each pair are equal
+ports() {
+    local where=$1 name twin ABLATE_DB=$work/$1.db
+    export ABLATE_DB
+    shift
+    exits 0 ablate run ports.ini --threads 1 --progress none --no-check "$@"
+    for twin in $twins; do
+        name=${twin#*:}
+        equal "$(digits "${name}_py")" "$(digits "$name")" "digits of $name on $where"
+        [ -n "$(digits "$name")" ] || wrong "no digits of $name on $where"
+    done
+}
+for isa in generic avx2 avx512 avx512_bf16 amx; do
+    ABLATE_ISA=$isa ablate --version >out 2>&1 || { echo "    $isa: $(cat out)" && continue; }
+    ABLATE_ISA=$isa ports $isa
 done
-equal "$(sql "SELECT count(DISTINCT quote(value)) > 10 FROM results WHERE experiment = 'ports' AND metric = 'PPL'")" 1 \
+emulated=$(dirname "$program")/tests/emulated_cuda.so
+if [ -e "$emulated" ]; then
+    ABLATE_CUDA_MODULE=$emulated ports gpu --device cuda -s steps=2 -s eval_every=2 -s save_every=2 \
+        -s sequence.test_examples=2
+fi
+equal "$(sql "SELECT count(DISTINCT quote(value)) > 10 FROM results WHERE experiment = 'ports' AND metric = 'PPL'" generic.db)" 1 \
     "different plugins have different digits"
 
 echo "a task"
