@@ -30,6 +30,7 @@ typedef struct {
     const char *counts; /* sentences of each document, in order (text/metric/documents.h); NULL: unknown */
     db_stats stats;     /* {0} unless requested and present; summed by document if all runs name the same ones */
     size_t documents;   /* number of documents; 0: stats are by sentence */
+    bool bare;          /* without statistics in the database */
     bool left_out;      /* the run's record left out this metric's statistics (DB_STATISTICS) */
 } read_result;
 

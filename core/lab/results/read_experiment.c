@@ -2,6 +2,7 @@
 #include "lab/results/read_runs.h"
 #include "text/metric/metric.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Ids of the rows that were frozen for training, including rows that the table leaves out now, in the order of
@@ -154,7 +155,7 @@ static int load_experiment(sqlite3 *q, const char *name, enum read_depth depth, 
     if (rc != 1) return rc < 0 ? -1 : 1;
     loading l = {.q = q, .depth = depth, .a = a};
     rc = load_rows(&l, id, out, e) || load_metrics(q, a, out, e) || older_count(q, out->name, &out->older, e) ? -1 : 0;
-    loading_end(&l);
+    free(l.names);
     if (!rc && depth == READ_STATS) read_documents(out, a);
     return rc;
 }

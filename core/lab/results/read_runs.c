@@ -2,6 +2,7 @@
 #include "lab/results/read_runs.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RUN_STATE                                                                                                      \
     "r.id,r.seed,r.status,r.recorded,r.attempt,r.generation,r.step,r.total_steps,r.queued_at,r.started_at,"            \
@@ -28,22 +29,8 @@ const read_result *read_result_of(const read_run *run, const char *metric)
     return NULL;
 }
 
-void loading_end(loading *l)
-{
-    sqlite3_finalize(l->runs);
-    sqlite3_finalize(l->results);
-    free(l->names);
-}
-
-/* Resets the statement for another id. */
-static int again(loading *l, sqlite3_stmt *s, int64_t id, err *e)
-{
-    sqlite3_reset(s);
-    return sqlite3_bind_int64(s, 1, id) == SQLITE_OK ? 0 : sql_fail(l->q, e, "binding a statement");
-}
-
-/* Loads the tags that are fields of a run. */
-static int load_tags(loading *l, read_run *run, err *e)
+/* Loads the tags that are fields of a run or of its results. */
+static int load_tags(loading *l, read_run *run, read_result *results, err *e)
 {
     int rc = 0;
     sqlite3_stmt *s = sql_keep(l->q, e, "SELECT tag,value FROM tag WHERE run_id=?1", "i", run->id);
@@ -55,42 +42,47 @@ static int load_tags(loading *l, read_run *run, err *e)
         if (same(tag, "future_seen")) run->future_seen = sql_real(s, 1);
         if (same(tag, "run_seconds")) run->seconds = sql_real(s, 1);
         if (same(tag, DB_LATE)) run->late = true;
+        const char *metric = strchr(tag, ' ');
+        for (read_result *x = results; metric && x < results + run->n_results; x++) {
+            if (!same(x->metric, metric + 1)) continue;
+            if (has_prefix(tag, "documents ")) x->counts = sql_text(s, 1, l->a);
+            if (has_prefix(tag, DB_STATISTICS " ")) x->left_out = x->bare;
+        }
     }
     return rc;
 }
 
-static int load_result(const loading *l, read_run *run, read_result *x, err *e)
+static int load_result(const loading *l, sqlite3_stmt *s, read_run *run, read_result *x, err *e)
 {
-    sqlite3_stmt *s = l->results;
     *x = (read_result){0};
-    sql_read(s, l->a, "ssdssI-sssB", &x->metric, &x->how, &x->value, &x->direction, &x->signature, &x->step, &x->unit,
-             &x->aggregation, &x->counts, &x->left_out);
+    sql_read(s, l->a, "ssdssI-ssB", &x->metric, &x->how, &x->value, &x->direction, &x->signature, &x->step, &x->unit,
+             &x->aggregation, &x->bare);
     if (sqlite3_column_type(s, 6) != SQLITE_NULL &&
         stats_decode(sqlite3_column_blob(s, 6), (size_t)sqlite3_column_bytes(s, 6), l->a, &x->stats, e))
         return fail_in(e, "run %lld, metric \"%s\": ", (long long)run->id, x->metric);
     return 0;
 }
 
+/* A run that never started has no results. */
+static bool may_have_results(const read_run *run) { return run->attempts || run->recorded; }
+
 static int load_results(loading *l, read_run *run, err *e)
 {
     read_result *list = NULL;
+    bool some = may_have_results(run);
     size_t cap = 0;
     int rc = 0;
-    if (!l->results) {
 #define RESULTS(STATS)                                                                                                 \
-    "SELECT m.name,x.checkpoint,x.value,m.direction,x.signature,x.step," STATS ",x.unit,x.aggregation,(SELECT value "  \
-    "FROM tag t WHERE t.run_id=x.run_id AND t.tag='documents '||m.name),x.stats IS NULL AND EXISTS(SELECT 1 FROM tag " \
-    "t WHERE t.run_id=x.run_id AND t.tag='" DB_STATISTICS " '||m.name) FROM result x JOIN metric m ON "                \
-    "m.id=x.metric_id WHERE x.run_id=?1 ORDER BY x.metric_id"
-        l->results = sql_open(l->q, e, l->depth == READ_STATS ? RESULTS("x.stats") : RESULTS("NULL"), "i", run->id);
+    "SELECT m.name,x.checkpoint,x.value,m.direction,x.signature,x.step," STATS ",x.unit,x.aggregation,x.stats IS NULL" \
+    " FROM result x JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY x.metric_id"
+    const char *sql = l->depth == READ_STATS ? RESULTS("x.stats") : RESULTS("NULL");
 #undef RESULTS
-    } else if (again(l, l->results, run->id, e)) {
-        return -1;
-    }
-    while (!rc && (rc = sql_row(l->results, "metric.name result.checkpoint", e)) == 1) {
+    sqlite3_stmt *s = some ? sql_keep(l->q, e, sql, "i", run->id) : NULL;
+    while (some && sql_each(s, "metric.name result.checkpoint", &rc, e)) {
         list = grow(list, &cap, run->n_results + 1, sizeof *list);
-        rc = load_result(l, run, &list[run->n_results++], e);
+        rc = load_result(l, s, run, &list[run->n_results++], e);
     }
+    rc = rc ? rc : load_tags(l, run, list, e);
     run->results = arena_keep(l->a, list, run->n_results, sizeof *list);
     return rc;
 }
@@ -108,18 +100,15 @@ static int load_state(sqlite3_stmt *s, arena *a, read_run *out, err *e)
     return sql_status(s, 2, &out->status, e);
 }
 
-/* A run that never started has no results. */
-static bool may_have_results(const read_run *run) { return run->attempts || run->recorded; }
-
 /* Loads a run from a statement that selects RUN_COLUMNS. */
 static int load_run(loading *l, sqlite3_stmt *s, read_run *run, err *e)
 {
-    if (load_state(s, l->a, run, e) || load_tags(l, run, e)) return -1;
+    if (load_state(s, l->a, run, e)) return -1;
     sql_read(s, l->a, "-------------bsssIIddddjs", &run->log_path, &run->host, &run->device, &run->git_commit,
              &run->exit_code, &run->signal, &run->parameters, &run->flops_step, &run->tokens_second, &run->peak_memory,
              &run->plugins_json, &run->references);
     run->log_path = read_own_path(l->folder, run->seed, run->log_path, l->a);
-    return may_have_results(run) ? load_results(l, run, e) : 0;
+    return load_results(l, run, e);
 }
 
 /* Returns the text of column i, with one copy for all runs: there are few metrics and many results. */
@@ -158,14 +147,10 @@ int loading_runs(loading *l, int64_t variant, read_row *row, err *e)
     size_t cap = 0;
     bool brief = l->depth == READ_BRIEF;
     int rc = 0;
-    if (!l->runs) {
 #define RUNS(COLUMNS) "SELECT " COLUMNS " WHERE r.variant_id=?1 AND r.archived=0 ORDER BY r.seed"
-        l->runs = sql_open(l->q, e, brief ? RUNS(RUN_COLUMNS_BRIEF) ",x.metric_id" : RUNS(RUN_COLUMNS), "i", variant);
+    l->runs = sql_keep(l->q, e, brief ? RUNS(RUN_COLUMNS_BRIEF) ",x.metric_id" : RUNS(RUN_COLUMNS), "i", variant);
 #undef RUNS
-    } else if (again(l, l->runs, variant, e)) {
-        return -1;
-    }
-    while (!rc && (rc = sql_row(l->runs, RUN_NEVER_NULL, e)) == 1) {
+    while (sql_each(l->runs, RUN_NEVER_NULL, &rc, e)) {
         if (brief) {
             rc = load_brief(l, &list, &cap, row, e);
             continue;
@@ -224,7 +209,6 @@ int reader_run(reader *r, int64_t run, arena *a, read_detail *out, err *e)
     if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
     loading l = {.q = r->q, .depth = READ_VALUES, .a = a, .folder = r->runs};
     if (rc == 1) rc = load_run(&l, s, &out->run, e);
-    loading_end(&l);
     sqlite3_finalize(s);
     if (rc) return -1;
     s = sql_open(r->q, e,
