@@ -200,12 +200,14 @@ class Task:
             made.kept.clear()
             found = (native.AbLikelihood * n).from_address(x)
             pairs = [(one.right, one.tokens) for one in found]
-            rows = [
-                self._ratio(made, "acc", pairs, n),
-                self._ratio(made, "exact", [one.right == one.tokens for one in found], n),
-                _perplexity(made, found),
-            ]
-            return _write(rows if made.lines[split][0][0] is not None else rows[::-1][::2], to, most)
+            labelled = made.lines[split][0][0] is not None
+            second = (
+                self._ratio(made, "exact", [one.right == one.tokens for one in found], n)
+                if labelled
+                else _perplexity(made, found)
+            )
+            rows = [self._ratio(made, "acc", pairs, n), second]
+            return _write(rows if labelled else rows[::-1], to, most)
 
         return self._guarded("score", err, n_err, call)
 
