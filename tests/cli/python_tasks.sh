@@ -15,7 +15,7 @@ done
 for name in parity words treecall depo mano dataset; do
     equal "$(($(wc -l <$name.py) <= 40))" 1 "$name.py has at most 40 lines"
     exits 0 ablate check ./$name.py $([ $name = dataset ] && echo -s dataset.folder=pairs)
-    exits 0 ablate run $name.ini -s steps=4 -s warmup=2 -s eval_every=4 -s save_every=4 \
+    exits 0 ablate run python-$name.ini -s steps=4 -s warmup=2 -s eval_every=4 -s save_every=4 \
         --threads 1 --progress none --no-check
     equal "$(sql "SELECT count(*) > 1 FROM results WHERE experiment = 'python-$name' AND metric = 'acc'")" 1 "$name: rows with acc"
 done
