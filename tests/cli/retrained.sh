@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records can be reproduced: of every second recorded experiment, trains one run again that took at most 10 s, and of one
+# Records can be reproduced: of every second experiment, trains one run again that took at most 10 s, and of one
 # a run of up to 30 s, and expects the recorded digits. The experiments take turns by the commit's hash.
 # ABLATE_RETRAIN=N: one run of each that took at most N seconds (20 with ABLATE_TEST_WHOLE).
 data=${ABLATE_DATA:-}
