@@ -43,7 +43,7 @@ from ablate._kinds import (
 )
 from ablate._tensor import Tensor as Tensor
 
-TYPE_CHECKING = False  # `typing` takes a tenth of a run's start; type checkers take this name as true
+TYPE_CHECKING = False  # a run starts sooner without `typing`; type checkers take this name as true
 if TYPE_CHECKING:
     from ablate._frames import Chart as Chart, Frame as Frame, Table as Table, program as program
     from ablate._results import (

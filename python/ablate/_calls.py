@@ -14,9 +14,8 @@ from ablate._words import in_python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Sequence
-
     from types import FrameType
+    from typing import Any, Sequence
 
     from ablate._info import Shape
 

@@ -1,7 +1,6 @@
-"""What a graph may not depend on, and what therefore differs between the processes of ``ablate check``: where objects lie."""
+"""Moves objects in memory: a graph may not depend on their addresses, which differ between the processes of ``check``."""
 
 from __future__ import annotations
-
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

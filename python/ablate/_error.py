@@ -7,7 +7,6 @@ if TYPE_CHECKING:
     from typing import Any, Iterable
 
 
-
 class Error(Exception):
     """
     A refusal of the program: a shape, a name, an axis or a function that does not fit.

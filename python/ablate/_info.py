@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     Shape = Tuple[int, int, int, int]
 
+
 class Info(Named):
     """
     The place of a call in the model, `Context.info`.

@@ -22,6 +22,7 @@ WEIGHT, BIAS, GAIN, EMBEDDING, TABLE = 1, 2, 3, 4, 5
 TRAINS_ON_BATCH, SURROGATE_GRADIENT, DISCONTINUOUS, MIXES_TOKENS = 1, 2, 4, 8
 INT, REAL, BOOL, CHOICE, TEXT = 1, 2, 3, 4, 5
 
+
 class Option:
     """
     A parameter of a plugin: an INI key.

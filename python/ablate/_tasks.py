@@ -174,7 +174,8 @@ class Task:
     ) -> int:
         def call() -> int:
             made = self.opened[number]
-            lines = [(line or b"").decode() for line in (native.TEXT * n).from_address(outputs)]
+            texts: Any = (native.TEXT * n).from_address(outputs)
+            lines = [text.decode() for text in texts]
             references = [target.decode() for _, target in made.lines[split][:n]]
             f = self.hooks.get("score")
             scores = (
@@ -200,14 +201,11 @@ class Task:
             made.kept.clear()
             found = (native.AbLikelihood * n).from_address(x)
             pairs = [(one.right, one.tokens) for one in found]
-            labelled = made.lines[split][0][0] is not None
-            second = (
-                self._ratio(made, "exact", [one.right == one.tokens for one in found], n)
-                if labelled
-                else _perplexity(made, found)
-            )
-            rows = [self._ratio(made, "acc", pairs, n), second]
-            return _write(rows if labelled else rows[::-1], to, most)
+            accuracy = self._ratio(made, "acc", pairs, n)
+            if made.lines[split][0][0] is None:  # a language model
+                return _write([_perplexity(made, found), accuracy], to, most)
+            exact = self._ratio(made, "exact", [one.right == one.tokens for one in found], n)
+            return _write([accuracy, exact], to, most)
 
         return self._guarded("score", err, n_err, call)
 

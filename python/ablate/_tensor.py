@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from ablate._error import Error, Named
 
 TYPE_CHECKING = False

@@ -39,6 +39,8 @@ emulated=$(dirname "$program")/tests/emulated_cuda.so
 if [ -e "$emulated" ]; then
     ABLATE_CUDA_MODULE=$emulated ports gpu --device cuda -s steps=2 -s eval_every=2 -s save_every=2 \
         -s sequence.test_examples=2
+else
+    echo "    no emulated GPU: the tests were not built"
 fi
 equal "$(sql "SELECT count(DISTINCT quote(value)) > 10 FROM results WHERE experiment = 'ports' AND metric = 'PPL'" generic.db)" 1 \
     "different plugins have different digits"

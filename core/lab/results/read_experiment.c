@@ -92,9 +92,8 @@ static int load_rows(loading *l, int64_t experiment, read_experiment *out, err *
         q, e,
         "SELECT t.group_name,t.name,t.change,t.same_as,t.paper_row,t.not_applicable,v.config_json,v.config_hash,"
         "t.is_base,v.exploratory,v.id,v.is_base,(SELECT value FROM tag WHERE ?2 AND tag='data_check' AND "
-        "run_id=(SELECT "
-        "id FROM run WHERE variant_id=v.id AND archived=0 AND status='done' ORDER BY seed LIMIT 1)) FROM table_row t "
-        "JOIN variant v ON v.id=t.variant_id WHERE t.experiment_id=?1 ORDER BY t.place,t.name",
+        "run_id=(SELECT id FROM run WHERE variant_id=v.id AND archived=0 AND status='done' ORDER BY seed LIMIT 1)) "
+        "FROM table_row t JOIN variant v ON v.id=t.variant_id WHERE t.experiment_id=?1 ORDER BY t.place,t.name",
         "ii", experiment, (int64_t)(l->depth != READ_BRIEF));
     while (sql_each(s, names, &rc, e)) {
         size_t i = out->n_rows++, first = 0;
