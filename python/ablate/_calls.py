@@ -17,18 +17,25 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, Sequence
 
-    from ablate._info import Shape
+    from ablate._info import Info, Shape
 
 _OWN = dirname(__file__)
-_file_names: dict[str, bytes] = {}
+_WHOLE = {"int", "int64_t", "ab_fn", "ab_projection"}
+_file_names: dict[str, bytes] = {}  # as the program reads them; empty: this module's own
 
 
-def _caller() -> FrameType:
-    """Return the frame of the plugin's own code that called this module."""
-    frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_OWN) and frame.f_back:
-        frame = frame.f_back
-    return frame
+def _caller() -> tuple[FrameType, bytes]:
+    """Return the frame of the plugin's own code that called this module, and its file's name."""
+    frame = sys._getframe(2)
+    while True:
+        file = frame.f_code.co_filename
+        name = _file_names.get(file)
+        if name is None:
+            name = _file_names[file] = b"" if file.startswith(_OWN) else file.encode()
+        before = None if name else frame.f_back
+        if not before:
+            return frame, name
+        frame = before
 
 
 class Calls(HostFunctions, Named):
@@ -39,6 +46,7 @@ class Calls(HostFunctions, Named):
     def __init__(self, address: int) -> None:
         self._address = address
         self._ended = False
+        self._info: Info | None = None
         self._kept: list[Any] = []  # callbacks that the program may call before this call returns
 
     def _lacks(self, name: str) -> AttributeError:
@@ -47,11 +55,8 @@ class Calls(HostFunctions, Named):
         return super()._lacks(name)
 
     def _at(self) -> int:
-        frame = _caller()
-        name = frame.f_code.co_filename
-        if name not in _file_names:
-            _file_names[name] = name.encode()
-        return native.host.at(self._address, _file_names[name], frame.f_lineno)
+        frame, name = _caller()
+        return native.host.at(self._address, name, frame.f_lineno)
 
     def _own(self, value: Tensor, what: str) -> Tensor:
         if value._context._ended or value._context._address != self._address:
@@ -83,9 +88,9 @@ class Calls(HostFunctions, Named):
         raise Error(f"{name}: argument {place} is {value!r}, expected a whole number")
 
     def _raw(self, name: str, *arguments: Any) -> Any:
-        function = native.host.function(name)
-        address = self._at()
-        result: Any = function.call(address, *arguments)
+        frame, file = _caller()
+        address = native.host.at(self._address, file, frame.f_lineno)
+        result: Any = native.host.function(name).call(address, *arguments)
         if not result or result < 0:
             self._raise()
         return result or 0
@@ -96,7 +101,7 @@ class Calls(HostFunctions, Named):
         if message:
             native.services.clear(self._address)
             text: str = message.decode(errors="replace")
-            frame = _caller()
+            frame = _caller()[0]
             prefix = f"{frame.f_code.co_filename}:{frame.f_lineno}: "
             mine = text.startswith(prefix)
             raise Error(in_python(text[len(prefix) :]) if mine else text, placed=not mine)
@@ -105,7 +110,15 @@ class Calls(HostFunctions, Named):
         kinds = native.host.function(name).kinds
         if len(arguments) != len(kinds):
             raise Error(f"{name}: {len(arguments)} arguments, expected {len(kinds)}")
-        return [self._convert(name, i + 1, kind, a) for i, (kind, a) in enumerate(zip(kinds, arguments))]
+        ids = []
+        for kind, a in zip(kinds, arguments):
+            if type(a) is Tensor and kind == "ab_t" and a._context is self and not self._ended:
+                ids.append(a._id)
+            elif type(a) is int and kind in _WHOLE:
+                ids.append(a)
+            else:
+                ids.append(self._convert(name, len(ids) + 1, kind, a))
+        return ids
 
     def _axis(self, name: str, axis: int) -> int:
         if not isinstance(axis, int) or not -4 <= axis <= 3:

@@ -44,9 +44,11 @@ class Context(Calls):
     @property
     def info(self) -> Info:
         """The place of this call in the model."""
-        found = native.AbInfo.from_address(native.host.function("info").call(self._at()))
-        self._raise()
-        return Info(found)
+        if not self._info:
+            found = native.AbInfo.from_address(native.host.function("info").call(self._at()))
+            self._raise()
+            self._info = Info(found)
+        return self._info
 
     @property
     def this_parameter(self) -> Parameter:

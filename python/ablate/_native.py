@@ -137,9 +137,10 @@ class Host:
         Function
             With a context as the first argument of its call.
         """
-        if name not in self._made:
-            self._made[name] = Function(*self._rows[name])
-        return self._made[name]
+        made = self._made.get(name)
+        if not made:
+            made = self._made[name] = Function(*self._rows[name])
+        return made
 
 
 host = Host()
@@ -186,12 +187,14 @@ def element_callback(element: Callable[..., float], rank: int, names: tuple[str,
     """
     key = (element, rank, names)
     if key not in _elements:
+        indices, settings = I64 * rank, F64 * len(names)
 
         def call(cfg: int, index: int) -> float:
-            at = (I64 * rank).from_address(index)
-            values = (F64 * len(names)).from_address(cfg) if names else ()
+            at = indices.from_address(index)
             try:
-                return float(element(*at, **dict(zip(names, values))))
+                if not names:
+                    return float(element(*at))
+                return float(element(*at, **dict(zip(names, settings.from_address(cfg)))))
             except BaseException as error:
                 failed.append(error)
                 return 0.0

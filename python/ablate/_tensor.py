@@ -31,11 +31,12 @@ class Tensor(Named):
         The tensor's number in it.
     """
 
-    __slots__ = ("_context", "_id")
+    __slots__ = ("_context", "_id", "_axes")
     _whose = "a tensor"
 
     def __init__(self, context: Context, id_: int) -> None:
         self._context, self._id = context, id_
+        self._axes: Shape | None = None
 
     def __repr__(self) -> str:
         return f"Tensor(shape={self.shape})"
@@ -51,7 +52,9 @@ class Tensor(Named):
     @property
     def shape(self) -> Shape:
         """The four axes; missing ones have length 1."""
-        return self._context._shape(self)
+        if self._axes is None:
+            self._axes = self._context._shape(self)
+        return self._axes
 
     @property
     def T(self) -> Tensor:  # noqa: N802
@@ -140,7 +143,7 @@ class Tensor(Named):
                     f"index {part!r}: expected slices with step 1; t[..., 3:4] keeps the axis, as every function does"
                 )
             first, end, _ = part.indices(length)
-            if (first, end) != (0, length):
+            if first or end != length:
                 y = self._context.slice(y, axis - 4, first, end - first)
         if len(parts) > 4:
             raise Error(f"{len(parts)} indices for shape {shape}: expected at most 4")
