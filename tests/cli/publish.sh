@@ -64,7 +64,7 @@ mkdir -p evil && cp gone/mine.so evil/mine.so
 cp -r folder five && sed -i "s|\"plugin_path\":\"[^\"]*\"|\"plugin_path\":\"$work/evil\"|" five/runs.json &&
     (cd five && sha256sum $(awk '{ print $2 }' SHA256SUMS) >sums && mv sums SHA256SUMS)
 exits 1 ablate verify five --only A/attention=mine@2
-has err "without --build-plugins: training failed"
+has err "without --build-plugins: the run's settings, attention: found mine.c, a file that no record carries"
 
 echo "it does not"
 cp -r folder one && echo "# more" >>one/small.ini

@@ -66,6 +66,9 @@ has folder/README.md "- cosine: plugins/cosine.py, SHA-256 with its imports and 
 equal "$(ls folder/plugins)" "$(printf 'angle.py\ncosine.py')" "sources"
 exits 0 ablate verify folder --build-plugins
 has out "retrained: 1 of 1 runs with the same digits"
+exits 0 ablate record open open.json
+exits 1 ablate verify open.json --only python
+has err "attention: found cosine.py, a file that no record carries; publish the experiment to verify it"
 
 echo "named by others, a Python file does not run"
 mkdir other && sed "1i open('$work/ran', 'w')" cosine.py >other/cosine.py && cp angle.py other

@@ -3,6 +3,7 @@
 #include "base/shell.h"
 #include "lab/archive/artifact.h"
 #include "lab/config/spec.h"
+#include "network/plugin/plugin.h"
 #include "network/settings/config.h"
 #include "network/settings/plugin_files.h"
 #include "tensor/cpu/cpu.h"
@@ -37,12 +38,15 @@ static bool is_key(const char *key) /* words joined by dots; a range of layers h
     return *key && *key != '-';
 }
 
-/* Returns a plugin's name, without folder and ending. NULL and e: not a valid name. */
-static const char *plugin_word(const char *value, arena *a, err *e)
+/* Returns a plugin's name, without folder and ending. NULL and e: not a valid name, or a file that is not there. */
+static const char *plugin_word(const retraining *t, const char *value, arena *a, err *e)
 {
+    err lacks = {0};
     const char *name = path_end(value);
     size_t n = strlen(name) - plugin_suffix(name);
     char *word = arena_strndup(a, name, n);
+    if (is_plain_word(word) && name[n] && !t->plugins && !plugin_find(0, word, &lacks))
+        return fail(e, "found %s, a file that no record carries; publish the experiment to verify it", name), NULL;
     if (is_plain_word(word)) return word;
     fail(e, "found an invalid plugin name, expected letters, digits and _");
     return NULL;
@@ -67,7 +71,7 @@ static const char *data_value(const char *value, const char *data_dir, arena *a,
     return e->text[0] ? NULL : value;
 }
 
-static const char *own_value(const setting *s, const char *data_dir, arena *a, err *e)
+static const char *own_value(const retraining *t, const setting *s, const char *data_dir, arena *a, err *e)
 {
     const char *value = s->value;
     if (!is_key(s->key)) fail(e, "found an invalid key");
@@ -75,7 +79,7 @@ static const char *own_value(const setting *s, const char *data_dir, arena *a, e
     for (const char *p = value; *p; p++)
         if ((unsigned char)*p < ' ' || *p == '"') fail(e, "found a quote or a control character");
     if (e->text[0]) return NULL;
-    if (config_plugin_kind(s->key)) return plugin_word(value, a, e);
+    if (config_plugin_kind(s->key)) return plugin_word(t, value, a, e);
     return strchr(value, '/') ? data_value(value, data_dir, a, e) : value;
 }
 
@@ -92,7 +96,7 @@ static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
     for (size_t i = 0; !rc && i < set.n; i++) {
         const setting *s = &set.at[i];
         if (same(s->key, "plugin_path") || same(s->key, "seed")) continue; /* --build-plugins alone adds folders */
-        const char *value = own_value(s, data_dir ? data_dir : t->data_dir, &a, e);
+        const char *value = own_value(t, s, data_dir ? data_dir : t->data_dir, &a, e);
         if (value)
             spec_write_setting(&ini, s->key, config_names_run(s->key) ? run_file_below(t->runs, value, &a) : value);
         else
