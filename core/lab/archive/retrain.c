@@ -39,13 +39,14 @@ static bool is_key(const char *key) /* words joined by dots; a range of layers h
 }
 
 /* Returns a plugin's name, without folder and ending. NULL and e: not a valid name, or a file that is not there. */
-static const char *plugin_word(const retraining *t, const char *value, arena *a, err *e)
+static const char *plugin_word(const retraining *t, const setting *s, arena *a, err *e)
 {
     err lacks = {0};
-    const char *name = path_end(value);
-    size_t n = strlen(name) - plugin_suffix(name);
+    const char *name = path_end(s->value), *kind = config_plugin_kind(s->key);
+    size_t n = strlen(name) - plugin_suffix(name), k = 1;
     char *word = arena_strndup(a, name, n);
-    if (is_plain_word(word) && name[n] && !t->plugins && !plugin_find(0, word, &lacks))
+    while (k < AB_KIND_COUNT - 1 && !same(plugin_kind_name((ab_kind)k), kind)) k++;
+    if (is_plain_word(word) && name[n] && !t->plugins && !plugin_find((ab_kind)k, word, &lacks))
         return fail(e, "found %s, a file that no record carries; publish the experiment to verify it", name), NULL;
     if (is_plain_word(word)) return word;
     fail(e, "found an invalid plugin name, expected letters, digits and _");
@@ -79,7 +80,7 @@ static const char *own_value(const retraining *t, const setting *s, const char *
     for (const char *p = value; *p; p++)
         if ((unsigned char)*p < ' ' || *p == '"') fail(e, "found a quote or a control character");
     if (e->text[0]) return NULL;
-    if (config_plugin_kind(s->key)) return plugin_word(t, value, a, e);
+    if (config_plugin_kind(s->key)) return plugin_word(t, s, a, e);
     return strchr(value, '/') ? data_value(value, data_dir, a, e) : value;
 }
 
