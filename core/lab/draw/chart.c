@@ -366,13 +366,15 @@ static box best_box(const frame *f, double x, double y, double width, const box 
 /* numbered: labels are the numbers of the legend. */
 static void name_points(const frame *f, const series *s, size_t n, bool numbered)
 {
-    box *taken = xmalloc((2 * n + 1) * sizeof *taken);
+    box *taken = xmalloc((3 * n + 1) * sizeof *taken);
     size_t count = 0, at = 0;
     char number[24];
     for (size_t i = 0; i < n; i++) {
         if (s[i].line || !s[i].n) continue;
         double x = scale_at(&f->x, s[i].x[0]), y = scale_at(&f->y, s[i].y[0]);
+        bool bar = s[i].low && s[i].high && isfinite(s[i].low[0] + s[i].high[0]);
         if (isfinite(x + y)) taken[count++] = (box){x - 4, y - 4, x + 4, y + 4};
+        if (bar) taken[count++] = (box){x - 1, scale_at(&f->y, s[i].high[0]), x + 1, scale_at(&f->y, s[i].low[0])};
     }
     for (size_t i = 0; i < n; i++) {
         at += is_named(&s[i]);

@@ -159,6 +159,30 @@ static void test_names(void)
     drawing_free(d);
 }
 
+/* The name of a point is not written across the error bar of another. */
+static void test_names_beside_bars(void)
+{
+    const double x[] = {5, 5.5}, y[] = {2, 0.5}, low[] = {2, 0}, high[] = {2, 4};
+    series s[2];
+    for (int i = 0; i < 2; i++)
+        s[i] = (series){.name = i ? "tall" : "flat",
+                        .points = true,
+                        .n = 1,
+                        .x = x + i,
+                        .y = y + i,
+                        .low = low + i,
+                        .high = high + i};
+    drawing *d = chart_draw(&(chart){.title = "bars", .x1 = 10, .y1 = 4}, s, 2);
+    str svg = {0};
+    drawing_svg(d, SVG_THEMED, &svg);
+    double flat = NAN;
+    for (const char *p = svg.s; (p = strstr(p, "<text x=\"")); p++)
+        if (!strncmp(strchr(p, '>') + 1, "flat", 4)) flat = strtod(p + strlen("<text x=\""), NULL);
+    CHECK_NEAR(flat, 165, 10); /* left of its point, at 187; to the right it began at 193 */
+    str_free(&svg);
+    drawing_free(d);
+}
+
 static double attribute_of(const char *svg, const char *name)
 {
     char *key = xprintf(" %s=\"", name);
@@ -262,6 +286,7 @@ int main(void)
     test_text();
     test_chart();
     test_names();
+    test_names_beside_bars();
     test_legend();
     return test_end();
 }
