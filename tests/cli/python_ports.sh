@@ -47,6 +47,10 @@ fi
 equal "$(sql "SELECT count(DISTINCT quote(value)) > 10 FROM results WHERE experiment = 'ports' AND metric = 'PPL'" generic.db)" 1 \
     "different plugins have different digits"
 
+if [ -n "${ABLATE_TEST_LONG-}" ]; then
+    for own in "$source"/experiments/parts/*.py; do exits 0 ablate check "$own"; done
+fi
+
 echo "a task"
 mkdir data
 for split in train dev test; do
