@@ -3,7 +3,8 @@
 import ablate as ab
 
 
-@ab.block(doc="pre_norm with a depth-weighted average after each layer", paper="Pagliardini et al. 2024 (DenseFormer), equation 1")
+@ab.block(doc="pre_norm with a depth-weighted average after each layer",
+          paper="Pagliardini et al. 2024 (DenseFormer), equation 1")
 class denseformer:
     @staticmethod
     def forward(c, x):

@@ -24,7 +24,8 @@ def mixtures(c, h, name, first):
 
     one = [1.0 if i == first else -1.0 for i in range(N)]
     orders = c.softmax(part("res", 2 * N, [0.0] + [-8.0] * (len(ORDERS) - 1)))
-    return part("pre", 0, one).sigmoid(), 2 * part("post", N, one).sigmoid(), orders @ c.constant(PLACES, len(ORDERS), N * N)
+    res = orders @ c.constant(PLACES, len(ORDERS), N * N)
+    return part("pre", 0, one).sigmoid(), 2 * part("post", N, one).sigmoid(), res
 
 
 def mixed(h, shares, at=0):
@@ -37,10 +38,12 @@ class mhc_lite:
     @staticmethod
     def forward(c, x):
         h = [c.shared(f"stream{i}") if c.info.layer else x for i in range(N)]
-        sublayers = [("self", c.self_attention), ("cross", c.cross_attention), ("ffn", lambda t: c.feed_forward(t, "ffn"))]
+        sublayers = [("self", c.self_attention)]
+        if c.info.cross:
+            sublayers.append(("cross", c.cross_attention))
+        if c.info.feed_forward:
+            sublayers.append(("ffn", lambda t: c.feed_forward(t, "ffn")))
         for name, sublayer in sublayers:
-            if (name == "cross" and not c.info.cross) or (name == "ffn" and not c.info.feed_forward):
-                continue
             pre, post, res = mixtures(c, h, f"mhc.{name}", c.info.layer % N)
             y = sublayer(c.normalize(mixed(h, pre), f"{name}.ln"))
             h = [c.add_dropout(mixed(h, res, N * i), y * post[..., i : i + 1]) for i in range(N)]

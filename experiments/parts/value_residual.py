@@ -5,7 +5,8 @@ import math
 import ablate as ab
 
 
-@ab.attention(doc="dot products with the first layer's values beside its own", paper="Zhou et al. 2024 (Value Residual Learning), equation 5")
+@ab.attention(doc="dot products with the first layer's values beside its own",
+              paper="Zhou et al. 2024 (Value Residual Learning), equation 5")
 def value_residual(c, x, mem):
     q, k, v = c.query(x), c.key(mem), c.value(mem)
     if c.info.layer == 0:
