@@ -20,7 +20,7 @@ TWINS = {
     "wsd": "schedule",
 }
 COUNTER = '''
-from ablate import _calls, _kinds, _native
+from ablate import _kinds, _native
 _counts = [0, 0]
 
 
@@ -34,12 +34,12 @@ def _counted(function):
     return call
 
 
-def _raw(self, *given, _original=_calls.Calls._raw):
+def _at(*given, _original=_native.host.at):
     _counts[1] += 1
-    return _original(self, *given)
+    return _original(*given)
 
 
-_calls.Calls._raw = _raw
+_native.host.at = _at
 _kinds.found[-1].hooks.update({name: _counted(hook) for name, hook in _kinds.found[-1].hooks.items()})
 '''
 

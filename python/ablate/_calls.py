@@ -20,19 +20,26 @@ if TYPE_CHECKING:
     from ablate._info import Info, Shape
 
 _OWN = dirname(__file__)
-_WHOLE = {"int", "int64_t", "ab_fn", "ab_projection"}
+WHOLE = {"int", "int64_t", "ab_fn", "ab_projection"}
 _file_names: dict[str, bytes] = {}  # as the program reads them; empty: this module's own
 
 
-def _caller() -> tuple[FrameType, bytes]:
+def _file_name(file: str) -> bytes:
+    name = _file_names[file] = b"" if file.startswith(_OWN) else file.encode()
+    return name
+
+
+def _caller(depth: int = 2) -> tuple[FrameType, bytes]:
     """Return the frame of the plugin's own code that called this module, and its file's name."""
-    frame = sys._getframe(2)
+    frame = sys._getframe(depth)
     while True:
         file = frame.f_code.co_filename
         name = _file_names.get(file)
         if name is None:
-            name = _file_names[file] = b"" if file.startswith(_OWN) else file.encode()
-        before = None if name else frame.f_back
+            name = _file_name(file)
+        if name:
+            return frame, name
+        before = frame.f_back
         if not before:
             return frame, name
         frame = before
@@ -110,15 +117,7 @@ class Calls(HostFunctions, Named):
         kinds = native.host.function(name).kinds
         if len(arguments) != len(kinds):
             raise Error(f"{name}: {len(arguments)} arguments, expected {len(kinds)}")
-        ids = []
-        for kind, a in zip(kinds, arguments):
-            if type(a) is Tensor and kind == "ab_t" and a._context is self and not self._ended:
-                ids.append(a._id)
-            elif type(a) is int and kind in _WHOLE:
-                ids.append(a)
-            else:
-                ids.append(self._convert(name, len(ids) + 1, kind, a))
-        return ids
+        return [self._convert(name, i + 1, kind, a) for i, (kind, a) in enumerate(zip(kinds, arguments))]
 
     def _axis(self, name: str, axis: int) -> int:
         if not isinstance(axis, int) or not -4 <= axis <= 3:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from ablate import _native as native
-from ablate._calls import Calls
+from ablate._calls import WHOLE, Calls, _caller
 from ablate._error import Error
 from ablate._info import Info, Parameter
 from ablate._tensor import Tensor
@@ -32,7 +32,23 @@ class Context(Calls):
     """
 
     def _call(self, name: str, *arguments: Any) -> Tensor:
-        return Tensor(self, self._raw(name, *self._ids(name, arguments)))
+        function = native.host.function(name)
+        if len(arguments) != len(function.kinds):
+            self._ids(name, arguments)  # refuses
+        frame, file = _caller()
+        given: list[Any] = [native.host.at(self._address, file, frame.f_lineno)]
+        mine = None if self._ended else self
+        for kind, a in zip(function.kinds, arguments):
+            if kind == "ab_t" and type(a) is Tensor and a._context is mine:
+                given.append(a._id)
+            elif type(a) is int and kind in WHOLE:
+                given.append(a)
+            else:
+                given.append(self._convert(name, len(given), kind, a))
+        made = function.call(*given)
+        if not made or made < 0:
+            self._raise()
+        return Tensor(self, made)
 
     def _call_none(self, name: str, *arguments: Any) -> None:
         self._raw(name, *self._ids(name, arguments))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     Operand = Union["Tensor", float]
 
+_ALL = slice(None)
 MAPS = "exp log tanh sigmoid relu sqrt square abs sign cos sin elu1 recip silu erf floor".split()
 
 
@@ -59,7 +60,7 @@ class Tensor(Named):
     @property
     def T(self) -> Tensor:  # noqa: N802
         """The tensor with its last two axes swapped."""
-        return self._context.transpose(self, -2, -1)
+        return self._context._call("transpose", self, -2, -1)
 
     def _binary(self, name: str, a: Operand, b: Operand) -> Tensor:
         return self._context._call(name, a, b)
@@ -67,14 +68,14 @@ class Tensor(Named):
     def __add__(self, other: Operand) -> Tensor:
         if isinstance(other, (int, float)):
             return self._context.add_scalar(self, other)
-        return self._binary("add", self, other)
+        return self._context._call("add", self, other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Operand) -> Tensor:
         if isinstance(other, (int, float)):
             return self._context.add_scalar(self, -other)
-        return self._binary("sub", self, other)
+        return self._context._call("sub", self, other)
 
     def __rsub__(self, other: Operand) -> Tensor:
         return (
@@ -86,14 +87,14 @@ class Tensor(Named):
     def __mul__(self, other: Operand) -> Tensor:
         if isinstance(other, (int, float)):
             return self._context.mul_scalar(self, other)
-        return self._binary("mul", self, other)
+        return self._context._call("mul", self, other)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Operand) -> Tensor:
         if isinstance(other, (int, float)):
             return self._context.mul_scalar(self, 1 / other)
-        return self._binary("div", self, other)
+        return self._context._call("div", self, other)
 
     def __rtruediv__(self, other: Operand) -> Tensor:
         one = self.recip()
@@ -135,16 +136,18 @@ class Tensor(Named):
         parts = list(index) if isinstance(index, tuple) else [index]
         if Ellipsis in parts:
             at = parts.index(Ellipsis)
-            parts[at : at + 1] = [slice(None)] * (5 - len(parts))
+            parts[at : at + 1] = [_ALL] * (5 - len(parts))
         y, shape = self, self.shape
         for axis, (part, length) in enumerate(zip(parts, shape)):
+            if part is _ALL:
+                continue
             if not isinstance(part, slice) or part.step not in (None, 1):
                 raise Error(
                     f"index {part!r}: expected slices with step 1; t[..., 3:4] keeps the axis, as every function does"
                 )
             first, end, _ = part.indices(length)
             if first or end != length:
-                y = self._context.slice(y, axis - 4, first, end - first)
+                y = self._context._call("slice", y, axis - 4, first, end - first)
         if len(parts) > 4:
             raise Error(f"{len(parts)} indices for shape {shape}: expected at most 4")
         return y
