@@ -26,7 +26,8 @@ for file in "$source"/experiments/recorded/*.json.gz; do
     elif grep -q "this processor does not support" out; then
         other=$((other + 1))
         echo "$name: $(grep -m1 'this processor' out)"
-    elif grep -q "training failed.*: no file " err || { [ -z "$data" ] && grep -q "training failed" err; }; then
+    elif grep -q "training failed.*: \(no file \|[^ ]*: cannot be opened: No such file\)" err ||
+        { [ -z "$data" ] && grep -q "training failed" err; }; then
         echo "$name: needs data ($(sed 's/.*: //' err))"
     else
         equal "$code" 0 "$name: exit code of ablate verify"
