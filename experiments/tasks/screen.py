@@ -40,5 +40,8 @@ for task in list(METRICS)[:-1]:
         other = [-mean(chance.choices(large[m], k=len(large[m]))) for m in drawn]
         samples.append(correlation(one, other))
     samples = sorted(s for s in samples if s == s)
+    if not samples:
+        print(f"{task:9s} no rank: all mixers have one value")
+        continue
     low, high = samples[len(samples) // 40], samples[-len(samples) // 40]
     print(f"{task:9s} {found:+.2f}, 95 % interval {low:+.2f} to {high:+.2f}, {len(mixers)} mixers")

@@ -26,6 +26,25 @@ has out 'Data of base: 40 of 40 dev pairs also occur as training pairs; 40 of 40
 exits 0 ablate new task my_task.py
 exits 0 ablate check ./my_task.py
 
+echo "screen.py: the rank correlation of values that rank in one order, in the other, and not at all"
+mkdir stub && cat >stub/ablate.py <<'PY'
+def runs(experiment):
+    def run(task, k, **value):
+        return dict(status="done", task=task, attention=f"mixer{k}", **value)
+
+    for k in range(8):
+        if experiment == "screen-lm":
+            yield run("lm", k, bits_per_char=2 - k / 10)
+        else:
+            yield run("recall", k, accuracy=10.0 * k)
+            yield run("/folder/words.py", k, acc=-k)
+            yield run("/folder/treecall.py", k, acc=1)
+PY
+PYTHONPATH=stub exits 0 "${ABLATE_PYTHON:-python3}" "$source/experiments/tasks/screen.py"
+has out "recall    +1.00, 95 % interval +1.00 to +1.00, 8 mixers"
+has out "words     -1.00, 95 % interval -1.00 to -1.00, 8 mixers"
+has out "treecall  no rank: all mixers have one value"
+
 echo "mistakes"
 # refuses LINE MESSAGE: if the sixth line of bad.py is LINE, the file is refused with MESSAGE
 refuses() {
