@@ -75,8 +75,8 @@ class Bench:
         return "\n".join(["[experiment]", f"name = bench{self.number}", f"seeds = {seeds}", "[base]", *lines, ""])
 
     def run(self, text, done=lambda count, pid: None, processor=None):
-        """Runs an INI. Returns the seconds of the last run's process and of the command, the rate between its first and third quarter [tokens/s], and the run's log. Calls done after
-        each run with their number and the host's process id."""
+        """Runs an INI. Returns the seconds of the last run's process, those of the command, the rate between the run's first and third quarter [tokens/s],
+        and its log. Calls done with each run's number and the host's process id when the run ends. processor: the only one to use; None: any."""
         name = re.search(r"name = (\w+)", text)[1]
         ini, database = Path(self.folder.name, f"{name}.ini"), Path(self.folder.name, f"{name}.db")
         ini.write_text(text)

@@ -24,22 +24,15 @@ WHOLE = {"int", "int64_t", "ab_fn", "ab_projection"}
 _file_names: dict[str, bytes] = {}  # as the program reads them; empty: this module's own
 
 
-def _file_name(file: str) -> bytes:
-    name = _file_names[file] = b"" if file.startswith(_OWN) else file.encode()
-    return name
-
-
-def _caller(depth: int = 2) -> tuple[FrameType, bytes]:
+def _caller() -> tuple[FrameType, bytes]:
     """Return the frame of the plugin's own code that called this module, and its file's name."""
-    frame = sys._getframe(depth)
+    frame = sys._getframe(2)
     while True:
         file = frame.f_code.co_filename
         name = _file_names.get(file)
         if name is None:
-            name = _file_name(file)
-        if name:
-            return frame, name
-        before = frame.f_back
+            name = _file_names[file] = b"" if file.startswith(_OWN) else file.encode()
+        before = None if name else frame.f_back
         if not before:
             return frame, name
         frame = before
@@ -95,9 +88,7 @@ class Calls(HostFunctions, Named):
         raise Error(f"{name}: argument {place} is {value!r}, expected a whole number")
 
     def _raw(self, name: str, *arguments: Any) -> Any:
-        frame, file = _caller()
-        address = native.host.at(self._address, file, frame.f_lineno)
-        result: Any = native.host.function(name).call(address, *arguments)
+        result: Any = native.host.function(name).call(self._at(), *arguments)
         if not result or result < 0:
             self._raise()
         return result or 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from ablate import _native as native
-from ablate._calls import WHOLE, Calls, _caller
+from ablate._calls import WHOLE, Calls
 from ablate._error import Error
 from ablate._info import Info, Parameter
 from ablate._tensor import Tensor
@@ -35,8 +35,7 @@ class Context(Calls):
         function = native.host.function(name)
         if len(arguments) != len(function.kinds):
             self._ids(name, arguments)  # refuses
-        frame, file = _caller()
-        given: list[Any] = [native.host.at(self._address, file, frame.f_lineno)]
+        given: list[Any] = [self._at()]
         mine = None if self._ended else self
         for kind, a in zip(function.kinds, arguments):
             if kind == "ab_t" and type(a) is Tensor and a._context is mine:

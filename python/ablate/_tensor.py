@@ -62,9 +62,6 @@ class Tensor(Named):
         """The tensor with its last two axes swapped."""
         return self._context._call("transpose", self, -2, -1)
 
-    def _binary(self, name: str, a: Operand, b: Operand) -> Tensor:
-        return self._context._call(name, a, b)
-
     def __add__(self, other: Operand) -> Tensor:
         if isinstance(other, (int, float)):
             return self._context.add_scalar(self, other)
@@ -127,10 +124,10 @@ class Tensor(Named):
         return self._context.matmul(self, other)
 
     def __lt__(self, other: Operand) -> Tensor:
-        return self._binary("less_than", self, other)
+        return self._context._call("less_than", self, other)
 
     def __gt__(self, other: Operand) -> Tensor:
-        return self._binary("less_than", other, self)
+        return self._context._call("less_than", other, self)
 
     def __getitem__(self, index: Any) -> Tensor:
         parts = list(index) if isinstance(index, tuple) else [index]

@@ -3,7 +3,7 @@
 #include "base/shell.h"
 #include "lab/archive/artifact.h"
 #include "lab/config/spec.h"
-#include "network/plugin/plugin.h"
+#include "network/model/model.h"
 #include "network/settings/config.h"
 #include "network/settings/plugin_files.h"
 #include "tensor/cpu/cpu.h"
@@ -42,11 +42,11 @@ static bool is_key(const char *key) /* words joined by dots; a range of layers h
 static const char *plugin_word(const retraining *t, const setting *s, arena *a, err *e)
 {
     err lacks = {0};
-    const char *name = path_end(s->value), *kind = config_plugin_kind(s->key);
-    size_t n = strlen(name) - plugin_suffix(name), k = 1;
+    const char *name = path_end(s->value);
+    size_t n = strlen(name) - plugin_suffix(name);
     char *word = arena_strndup(a, name, n);
-    while (k < AB_KIND_COUNT - 1 && !same(plugin_kind_name((ab_kind)k), kind)) k++;
-    if (is_plain_word(word) && name[n] && !t->plugins && !plugin_find((ab_kind)k, word, &lacks))
+    ab_kind kind = same(s->key, "attention") ? AB_ATTENTION : model_plugin_kind(s->key);
+    if (is_plain_word(word) && name[n] && !t->plugins && !plugin_find(kind, word, &lacks))
         return fail(e, "found %s, a file that no record carries; publish the experiment to verify it", name), NULL;
     if (is_plain_word(word)) return word;
     fail(e, "found an invalid plugin name, expected letters, digits and _");
