@@ -237,6 +237,16 @@ def convolutional(at, x, mem):  # Gehring et al. 2017, section 3; Kalchbrenner e
     return y[:, : at.d] * sigmoid(y[:, at.d :]) if glu else y
 
 
+def value_residual(at, x, mem):  # Zhou et al. 2024, eq. 5, for one or two layers
+    q, k, v = projections(at, x, mem)
+    first = at.net.__dict__.setdefault("first_values", {}).setdefault(at.role, [])
+    if at.layer == 0:
+        first.append(v)
+    else:
+        v = at.w("first", 1, first=0.5) * first.pop(0) + at.w("own", 1, first=0.5) * v
+    return output(at, read(at, softmax(scores(at, q, k)), v))
+
+
 ATTENTIONS = dict(
     additive=additive, aligned=aligned, convolutional=convolutional, cosine_similarity=cosine_similarity,
     delta_net=delta_net, delta_product=delta_product, differential=differential, dot=dot, entmax=entmax, gated=gated,
@@ -245,3 +255,4 @@ ATTENTIONS = dict(
     lstm=recurrent_of(lstm), mamba2=mamba2, moba=moba, path=path, recurrent=recurrent_of(gru), restricted=restricted,
     retention=retention, rwkv7=rwkv7, scaled_dot=scaled_dot, sigmoid=sigmoid_attention, sink=sink, softcap=softcap,
     synthesizer=synthesizer, talking_heads=talking_heads)
+ATTENTIONS["value_residual.py"] = value_residual  # beside experiments/parts/residuals-lm.ini, in Python

@@ -1,4 +1,5 @@
 """Feed-forwards, norms and blocks in plain NumPy, from their papers' equations."""
+import itertools
 import math
 
 import numpy as np
@@ -186,5 +187,39 @@ def hyper_connections(at, x, self_attention, cross, feed, norm):  # Zhu et al. 2
     return [sum(h[i][s] for i in range(n)) for s in range(len(x))]
 
 
-BLOCKS = dict(hyper_connections=hyper_connections, macaron=macaron, parallel=parallel, post_norm=post_norm, pre_norm=pre_norm, rezero=rezero,
-              sandwich=sandwich)
+def mhc_lite(at, x, self_attention, cross, feed, norm):  # Yang and Gao 2026, section 4: four streams X of [4,d] a token
+    n, kept = 4, at.net.__dict__.setdefault("lite_streams", {})
+    orders = [np.eye(n)[list(p)] for p in itertools.permutations(range(n))]
+    h = [np.repeat(a[:, None], n, 1) for a in x] if at.layer == 0 else kept[at.role]
+    for name, f in sublayers(self_attention, cross, feed):
+        gain = at.w(f"mhc.{name}.gain", n * at.d, first=1.0)
+        maps = at.w(f"mhc.{name}.maps", n * at.d, 2 * n + len(orders))
+        start = dict(pre=np.where(np.arange(n) == at.layer % n, 1, -1), post=np.where(np.arange(n) == at.layer % n, 1, -1),
+                     res=np.array([0] + [-8] * (len(orders) - 1)))
+
+        def shares(a):
+            flat = a.reshape(len(a), -1)
+            flat = flat / np.sqrt((flat**2).mean(1, keepdims=True) + 1e-6 / flat.shape[1]) * gain
+            by = dict(zip(("pre", "post", "res"), np.split(flat @ maps, [n, 2 * n], 1)))
+            by = {k: v * at.w(f"mhc.{name}.{k}.scale", 1, first=0.01) + at.w(f"mhc.{name}.{k}", 1, v.shape[1]) + start[k]
+                  for k, v in by.items()}
+            return sigmoid(by["pre"]), 2 * sigmoid(by["post"]), np.einsum("tp,pij->tij", softmax(by["res"]), orders)
+        all_shares = [shares(a) for a in h]
+        y = f(norm([np.einsum("ti,tid->td", pre, a) for a, (pre, _, _) in zip(h, all_shares)], name + ".ln"))
+        h = [res @ a + post[:, :, None] * b[:, None] for a, b, (_, post, res) in zip(h, y, all_shares)]
+    kept[at.role] = h
+    return [a.sum(1) for a in h]
+
+
+def denseformer(at, x, self_attention, cross, feed, norm):  # Pagliardini et al. 2024, eq. 1
+    kept = at.net.__dict__.setdefault("outputs", {})
+    past = [x] if at.layer == 0 else kept[at.role]
+    past = kept[at.role] = past + [pre_norm(at, x, self_attention, cross, feed, norm)]
+    share = at.w("dwa", 1, len(past))[0] + np.eye(len(past))[-1]
+    return [sum(w * a[s] for w, a in zip(share, past)) for s in range(len(x))]
+
+
+# two of these ship beside experiments/parts/residuals-lm.ini, in Python
+BLOCKS = {"hyper_connections": hyper_connections, "macaron": macaron, "parallel": parallel, "post_norm": post_norm,
+          "pre_norm": pre_norm, "rezero": rezero, "sandwich": sandwich, "mhc_lite.py": mhc_lite,
+          "denseformer.py": denseformer}

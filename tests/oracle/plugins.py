@@ -143,7 +143,8 @@ class Net:
         xs = [embed(place, table[i] * np.sqrt(d)) for i in ids]
         for layer in range(self.set["layers_encoder" if stack == "enc" else "layers_decoder"]):
             xs = self.layer(stack, layer, xs, mems)
-        if self.plugin["block"] in ("pre_norm", "sandwich", "macaron", "parallel", "hyper_connections"):
+        if self.plugin["block"] in ("pre_norm", "sandwich", "macaron", "parallel", "hyper_connections", "mhc_lite.py",
+                                    "denseformer.py"):
             xs = [NORMS[self.plugin["norm"]](place.at("ln."), x) for x in xs]
         return xs, table
 
@@ -197,7 +198,8 @@ def cases():
         "z_loss": {"z_loss.weight": 0.25}, "multi_token": {"multi_token.ahead": 2},
         "logit_softcap": {"logit_softcap.cap": 2}, "distillation": {"teacher": "made_up"}, "canon": {"canon.width": 3},
         "rwkv7": {"rwkv7.rank": 3, "layers_decoder": 2}, "kda": {"kda.rank": 3}, "path": {"path.rank": 3, "path.block": 3},
-        "hyper_connections": {"hyper_connections.n": 2, "layers_decoder": 2},
+        "hyper_connections": {"hyper_connections.n": 2, "layers_decoder": 2}, "mhc_lite.py": {"layers_decoder": 2},
+        "denseformer.py": {"layers_decoder": 3}, "value_residual.py": {"layers_decoder": 2},
     }
     for kind, plugins in KINDS.items():
         for name in plugins:
