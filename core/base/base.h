@@ -109,6 +109,10 @@ const char *suggestion(const char *given, const char *const *candidates, size_t 
 /* Returns the bytes of the well-formed UTF-8 character at s (RFC 3629: no overlong forms, surrogates, or past
  * U+10FFFF), or 0. */
 size_t utf8_length(const char *s);
+/* Returns the number of UTF-8 characters in the first n bytes of s, or up to its end. */
+size_t utf8_count(const char *s, size_t n);
+/* Returns the bytes of the first `columns` UTF-8 characters at most. */
+size_t utf8_prefix(const char *s, size_t columns);
 /* Returns how many bytes at s (0 to 3) form a character that a terminal or browser obeys instead of showing: a control
  * character, U+0080 to U+009F included, or a mark that reverses the direction of text. */
 size_t control_at(const char *s);

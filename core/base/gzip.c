@@ -15,7 +15,7 @@ typedef struct {
     size_t most, n;
 } target;
 
-static int add(target *t, const unsigned char *data, size_t n, err *e)
+static int add_output(target *t, const unsigned char *data, size_t n, err *e)
 {
     if (n > t->most - t->n)
         return fail(e, "%s: found more than %zu bytes when unpacked, expected at most that", t->path, t->most);
@@ -42,7 +42,7 @@ static int unpack(int fd, target *t, err *e)
         z.next_out = out, z.avail_out = PART;
         state = inflate(&z, Z_NO_FLUSH);
         if (state == Z_BUF_ERROR) state = Z_OK; /* nothing followed */
-        rc = add(t, out, PART - z.avail_out, e);
+        rc = add_output(t, out, PART - z.avail_out, e);
     }
     if (state == Z_MEM_ERROR) out_of_memory(0);
     if (!rc && got < 0) rc = fail(e, "%s: cannot be read: %s", t->path, strerror(errno));

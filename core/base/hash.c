@@ -19,7 +19,7 @@ static const uint32_t K[64] = {
 
 static uint32_t right(uint32_t x, int n) { return x >> n | x << (32 - n); }
 
-static void compress(uint32_t state[8], const unsigned char *block)
+static void compress_block(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[64], v[8];
     for (int i = 0; i < 16; i++)
@@ -62,11 +62,11 @@ void sha256_add(sha256 *s, const void *data, size_t n)
         size_t take = n < 64 - have ? n : 64 - have;
         if (take) memcpy(s->block + have, p, take);
         if (have + take < 64) return;
-        compress(s->h, s->block);
+        compress_block(s->h, s->block);
         p += take;
         n -= take;
     }
-    for (; n >= 64; p += 64, n -= 64) compress(s->h, p);
+    for (; n >= 64; p += 64, n -= 64) compress_block(s->h, p);
     if (n) memcpy(s->block, p, n);
 }
 

@@ -251,11 +251,19 @@ size_t terminal_columns(int fd)
     return ioctl(fd, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
-static size_t characters(const char *s, size_t n)
+size_t utf8_count(const char *s, size_t n)
 {
     size_t k = 0;
-    for (size_t i = 0; i < n; i++) k += (s[i] & 0xC0) != 0x80;
+    for (size_t i = 0; i < n && s[i]; i++) k += (s[i] & 0xC0) != 0x80;
     return k;
+}
+
+size_t utf8_prefix(const char *s, size_t columns)
+{
+    size_t n = 0;
+    for (; s[n]; n++)
+        if ((s[n] & 0xC0) != 0x80 && columns-- == 0) break;
+    return n;
 }
 
 void str_wrap(str *out, const char *text, size_t wide, size_t indent, size_t *column)
@@ -263,12 +271,12 @@ void str_wrap(str *out, const char *text, size_t wide, size_t indent, size_t *co
     while (*text) {
         size_t n = strcspn(text, " ");
         str_addn(out, text, n);
-        *column += characters(text, n);
+        *column += utf8_count(text, n);
         text += n;
         if (*text != ' ') break;
         text++;
         size_t next = strcspn(text, " ");
-        if (!next || *column + 1 + characters(text, next) <= wide)
+        if (!next || *column + 1 + utf8_count(text, next) <= wide)
             str_addc(out, ' '), ++*column;
         else
             str_addf(out, "\n%*s", (int)indent, ""), *column = indent;

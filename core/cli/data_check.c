@@ -2,7 +2,7 @@
 #include "text/data/inspect.h"
 #include "cli/options.h"
 #include "base/gzip.h"
-#include "text/tokens/places.h"
+#include "base/places.h"
 #include "network/plugin/plugin.h"
 #include "cli/results.h"
 #include <dirent.h>

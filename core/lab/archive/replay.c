@@ -45,11 +45,11 @@ typedef struct {
     size_t n;
     int64_t from; /* updates already done in the state */
     size_t points, differ;
-} comparison;
+} replayed;
 
 static void compare_point(void *self, const char *metric, int64_t step, double value)
 {
-    comparison *x = self;
+    replayed *x = self;
     if (step <= x->from) return; /* stored in the state, not computed again */
     for (size_t i = 0; i < x->n; i++)
         for (size_t k = 0; k < x->curves[i].n && same(x->curves[i].metric, metric); k++) {
@@ -75,7 +75,7 @@ static void compute_as(const read_run *run, replay_job *j)
         fprintf(stderr, "this processor does not support %s: digits may differ\n", how.isa);
 }
 
-static int print_outcome(const read_run *run, const comparison *x, train_outcome now, const err *e)
+static int print_outcome(const read_run *run, const replayed *x, train_outcome now, const err *e)
 {
     bool same_end = now == TRAIN_DIVERGED && run->error && same(run->error, e->text);
     if (now == TRAIN_FAILED || (now == TRAIN_DIVERGED && !same_end)) return -1;
@@ -92,7 +92,7 @@ static int replay_run(const replay_options *o, const places *p, reader *r, const
                       err *e)
 {
     replay_job j;
-    comparison x = {0};
+    replayed x = {0};
     read_curve *curves = NULL;
     if (replay_job_of(p, o, d->config_json, &j, e) || reader_curves(r, d->run.id, NULL, a, &curves, &x.n, e))
         return replay_job_free(&j), -1;

@@ -84,7 +84,7 @@ static const char *own_value(const retraining *t, const setting *s, const char *
     return strchr(value, '/') ? data_value(value, data_dir, a, e) : value;
 }
 
-static int write_ini(const retraining *t, int64_t run, const char *path, err *e)
+static int write_run_ini(const retraining *t, int64_t run, const char *path, err *e)
 {
     CLEANUP(arena_free) arena a = {0};
     settings set = {0};
@@ -230,7 +230,7 @@ int retrain(const retraining *t, const read_run *was, size_t *differ, err *e)
     }
     AUTOFREE char *ini = path_join(t->w->folder, "retrain.ini"), *db = path_join(t->w->folder, "retrain.db");
     double start = ticks();
-    int rc = write_ini(t, was->id, ini, e);
+    int rc = write_run_ini(t, was->id, ini, e);
     unlink(db);
     if (!rc) rc = train(t, &how, ini, db, e);
     if (!rc) rc = compare_runs(was, &(db_options){.path = db}, ticks() - start, differ, e);

@@ -129,7 +129,7 @@ static size_t read_count(const cJSON *o, const char *name, size_t otherwise)
 }
 
 /* Reads the texts of a list; `first`, unless it is NULL, goes before them. */
-static text_list read_list(const cJSON *list, const char *first, arena *a)
+static text_list read_texts(const cJSON *list, const char *first, arena *a)
 {
     text_list out = {arena_alloc(a, ((size_t)cJSON_GetArraySize(list) + 2) * sizeof *out.at), 0};
     const cJSON *one;
@@ -149,12 +149,12 @@ static two_level_design read_design(const cJSON *from, arena *a)
     two_level_design d = {read_text(from, "group", a), read_count(from, "resolution", 0),
                           room_for(factors, sizeof *d.factors, a), 0};
     cJSON_ArrayForEach(f, factors) d.factors[d.n++] =
-        (design_factor){read_text(f, "name", a), read_list(item(f, "keys"), NULL, a),
-                        read_list(item(f, "low"), NULL, a), read_list(item(f, "high"), NULL, a)};
+        (design_factor){read_text(f, "name", a), read_texts(item(f, "keys"), NULL, a),
+                        read_texts(item(f, "low"), NULL, a), read_texts(item(f, "high"), NULL, a)};
     return d;
 }
 
-static comparison_criterion read_criterion(const cJSON *root, arena *a)
+static comparison_criterion parse_criterion(const cJSON *root, arena *a)
 {
     const cJSON *from = item(root, "criterion"), *until = item(root, "until");
     return (comparison_criterion){read_text(from ? from : until, "metric", a),
@@ -172,7 +172,7 @@ analysis analysis_read(const char *json, arena *a)
     const cJSON *until = item(root, "until"), *designs = item(root, "factorial"),
                 *rows = item(item(root, "scale"), "rows"), *conditions = item(root, "conditions"),
                 *imported = item(root, "imported"), *one;
-    analysis x = {.criterion = read_criterion(root, a),
+    analysis x = {.criterion = parse_criterion(root, a),
                   .until = {read_text(until, "metric", a), read_real(until, "effect", 0),
                             (int64_t)read_count(until, "most", 0), (int64_t)read_count(until, "base", 0)},
                   .match = read_text(item(root, "match"), "by", a),
@@ -181,10 +181,10 @@ analysis analysis_read(const char *json, arena *a)
                   .sizes = room_for(rows, sizeof *x.sizes, a),
                   .conditions = room_for(conditions, sizeof *x.conditions, a),
                   .imported = imported ? read_text(imported, "from", a) : NULL,
-                  .warnings = read_list(item(imported, "warnings"), NULL, a)};
+                  .warnings = read_texts(item(imported, "warnings"), NULL, a)};
     cJSON_ArrayForEach(one, designs) x.designs[x.n_designs++] = read_design(one, a);
-    cJSON_ArrayForEach(one, rows) x.sizes[x.n_sizes++] = read_list(item(one, "sizes"), read_text(one, "row", a), a);
-    cJSON_ArrayForEach(one, conditions) x.conditions[x.n_conditions++] = read_list(item(one, "rows"), NULL, a);
+    cJSON_ArrayForEach(one, rows) x.sizes[x.n_sizes++] = read_texts(item(one, "sizes"), read_text(one, "row", a), a);
+    cJSON_ArrayForEach(one, conditions) x.conditions[x.n_conditions++] = read_texts(item(one, "rows"), NULL, a);
     cJSON_Delete(root);
     return x;
 }

@@ -15,6 +15,9 @@ enum {
     MOST_RUNS = 1000000       /* rows times seeds */
 };
 
+/* Is it white space inside of a line? */
+static inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
 /* ---- names.c ---- */
 
 typedef struct {

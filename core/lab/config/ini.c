@@ -203,7 +203,7 @@ static section *read_options(input *in, const spec_options *o)
 
 /* ---- base ---- */
 
-static void add_base(build *b, const section *s)
+static void add_base_section(build *b, const section *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         const value_list *l = &s->lists[i];
@@ -342,10 +342,10 @@ static void read_sections(input *in, section *options)
     in->base_bad |= options[0].bad;
     for (const ab_option *p = config_params; p->name; p++)
         if (!same(p->name, "seed")) settings_set(&b->base, p->name, param_default(p, b->a), b->a);
-    if (base) add_base(b, base);
+    if (base) add_base_section(b, base);
     for (size_t i = 0; i < in->n; i++)
-        if (has_prefixed_keys(&in->at[i])) add_base(b, &in->at[i]);
-    add_base(b, options);
+        if (has_prefixed_keys(&in->at[i])) add_base_section(b, &in->at[i]);
+    add_base_section(b, options);
     const char **paper = base ? paper_rows(b, base, 1) : NULL;
     add_row(b, base ? base->where : b->s->path, "", "base", NULL, paper ? *paper : NULL);
 }

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
 /* Is the text written in quotes, because the reader would split or truncate it? in_list: commas separate items. */
 static bool needs_quotes(const char *text, bool in_list)
 {

@@ -117,8 +117,6 @@ static bool is_plain(reader *r, const str *text)
     return true;
 }
 
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
 /* Do the quotes enclose a whole item? Then the start of the value or one of = , / stands before `open`; after `close`
  * stands the end of the line, a comment, or one of , /. */
 static bool quotes_item(const char *start, const char *open, const char *close)

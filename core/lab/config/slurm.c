@@ -106,7 +106,7 @@ static const struct {
              [RUNS] = {is_runs, "a whole number from 1 to 1024"},
              [EXTRA] = {is_extra, "only these options, with their values: " EXTRAS}};
 
-static const slurm_key *find(const char *name)
+static const slurm_key *find_slurm_key(const char *name)
 {
     for (size_t i = 0; i < LENGTH(keys); i++)
         if (same(keys[i].key, name)) return &keys[i];
@@ -132,7 +132,7 @@ void read_slurm(build *b, const ini_entry *at, size_t n)
     name_set seen = {0};
     size_t first;
     for (size_t i = 0; i < n; i++) {
-        const slurm_key *k = find(at[i].key);
+        const slurm_key *k = find_slurm_key(at[i].key);
         const char *text = unquote(at[i].value, b->a);
         int64_t number = 0;
         if (!k) {

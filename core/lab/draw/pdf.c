@@ -33,7 +33,7 @@ static const struct {
                {0x2190, 0xAC}, {0x2260, 0xB9}, {0x2248, 0xBB}};
 
 /* Finds the font and code of a character; false if neither font has it. */
-static bool letter(uint32_t c, bool bold, int *font, unsigned char *code)
+static bool find_letter(uint32_t c, bool bold, int *font, unsigned char *code)
 {
     *font = bold ? BOLD : REGULAR;
     *code = (unsigned char)c;
@@ -88,7 +88,7 @@ static void add_text(page *p, const shape *s)
         int font;
         unsigned char code;
         uint32_t ch = utf8_next(&at);
-        if (!letter(ch, l->bold, &font, &code) && !p->bad)
+        if (!find_letter(ch, l->bold, &font, &code) && !p->bad)
             p->bad = fail(p->e, "PDF's standard fonts lack the character U+%04X of \"%s\"; use SVG instead",
                           (unsigned)ch, s->text);
         if (font != last) str_addf(&p->content, "%s/F%d %.2f Tf (", last < 0 ? "" : ") Tj ", font, l->size);
@@ -105,7 +105,7 @@ static void point(page *p, const double *xy, const char *operator)
     str_addf(&p->content, "%.2f %.2f %s\n", xy[0], p->height - xy[1], operator);
 }
 
-static void disc(page *p, const double *at, double r)
+static void add_disc(page *p, const double *at, double r)
 {
     static const double k = 0.5522847498; /* a quarter of a circle as a cubic curve */
     double x = at[0], y = p->height - at[1];
@@ -123,7 +123,7 @@ static void add_outline(page *p, const shape *s)
     if (s->kind == SHAPE_RECT) {
         str_addf(&p->content, "%.2f %.2f %.2f %.2f re\n", xy[0], p->height - xy[1] - xy[3], xy[2], xy[3]);
     } else if (s->kind == SHAPE_DISC) {
-        disc(p, xy, xy[2]);
+        add_disc(p, xy, xy[2]);
     } else {
         for (size_t i = 0; i < s->n; i++) point(p, xy + 2 * i, i ? "l" : "m");
         if (s->kind == SHAPE_POLYGON) str_add(&p->content, "h\n");

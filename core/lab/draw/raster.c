@@ -276,7 +276,7 @@ static void letter(canvas *c, const char *o, const letter_place *at)
     }
 }
 
-static void text(canvas *c, const shape *s)
+static void raster_text(canvas *c, const shape *s)
 {
     const lettering *l = &s->letters;
     double angle = l->angle / 180 * 3.14159265358979323846, size = l->size * c->scale / UNITS,
@@ -313,7 +313,7 @@ static void draw(canvas *c, const shape *s)
                  &s->pen);
         break;
     case SHAPE_DISC: disc(c, s); break;
-    case SHAPE_TEXT: text(c, s); break;
+    case SHAPE_TEXT: raster_text(c, s); break;
     case SHAPE_OPEN:
     case SHAPE_CLOSE: break;
     }

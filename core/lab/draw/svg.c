@@ -42,7 +42,7 @@ static void attributes(str *out, const char *const *names, const double *v, size
 }
 
 /* Writes colours as classes of the page's style, or as values. */
-static void colors(str *out, int stroke, int fill, enum svg_style style)
+static void add_colors(str *out, int stroke, int fill, enum svg_style style)
 {
     if (style == SVG_THEMED) {
         str_add(out, " class=\"");
@@ -58,7 +58,7 @@ static void colors(str *out, int stroke, int fill, enum svg_style style)
 
 static void with_pen(str *out, const pen *p, enum svg_style style)
 {
-    colors(out, p->stroke, p->fill, style);
+    add_colors(out, p->stroke, p->fill, style);
     if (p->stroke && p->width > 0 && p->width != 1) attribute(out, "stroke-width", p->width);
     if (p->opacity > 0 && p->opacity < 1) attribute(out, "opacity", p->opacity);
     if (p->dash) str_addf(out, " stroke-dasharray=\"%s\"", draw_dashes[p->dash % SERIES_DASHES]);
@@ -97,7 +97,7 @@ static void text(str *out, const shape *s, enum svg_style style)
         number(out, s->xy[1]);
         str_add(out, ")\"");
     }
-    colors(out, COLOR_NONE, s->letters.color, style);
+    add_colors(out, COLOR_NONE, s->letters.color, style);
     str_addc(out, '>');
     svg_text(out, s->text);
     str_add(out, "</text>\n");

@@ -126,7 +126,7 @@ static bool is_wanted(const foreign_options *o, const char *metric)
 }
 
 /* Adds the value. If it is missing: recorded as missing in a table without steps, left out of a curve. */
-static int add_value(foreign *f, observation x, const char *metric, const char *cell, size_t *cap, err *e)
+static int add_observed(foreign *f, observation x, const char *metric, const char *cell, size_t *cap, err *e)
 {
     if (read_value(f, x.record, metric, cell, &x, e)) return -1;
     if (x.failed) x.step = -1, x.example = SIZE_MAX, x.value = NAN, x.missing = true;
@@ -151,11 +151,11 @@ static int read_record(foreign *f, const foreign_options *o, size_t i, str *row,
     const char *example = sheet_cell(&f->s, i, c->example);
     if (example) x.example = names_add(&f->examples, &f->mem, example);
     for (size_t k = 0; k < c->n_wide; k++)
-        if (add_value(f, x, f->s.columns.at[c->wide[k]], sheet_cell(&f->s, i, c->wide[k]), cap, e)) return -1;
+        if (add_observed(f, x, f->s.columns.at[c->wide[k]], sheet_cell(&f->s, i, c->wide[k]), cap, e)) return -1;
     if (c->value == SIZE_MAX) return 0;
     const char *metric = sheet_cell(&f->s, i, c->metric);
     if (!metric) return bad_cell(f, i, SHEET_METRIC, NULL, "the name of a metric", e);
-    return is_wanted(o, metric) ? add_value(f, x, metric, sheet_cell(&f->s, i, c->value), cap, e) : 0;
+    return is_wanted(o, metric) ? add_observed(f, x, metric, sheet_cell(&f->s, i, c->value), cap, e) : 0;
 }
 
 static int order(size_t a, size_t b) { return a < b ? -1 : a > b; }

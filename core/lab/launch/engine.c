@@ -235,7 +235,7 @@ static int start_round(const launcher *l, away_job *j, const size_t *which, size
     return bad;
 }
 
-static int submit(launcher *l, away_job *j, err *e)
+static int submit_command(launcher *l, away_job *j, err *e)
 {
     CLEANUP(str_free) str text = {0};
     AUTOFREE char *path = path_join(j->spool, "command");
@@ -266,7 +266,7 @@ static int submit(launcher *l, away_job *j, err *e)
 }
 
 /* Reads from the rounds' files how often and when each run's command was started. */
-static int read_job(away_job *j, err *e)
+static int read_rounds(away_job *j, err *e)
 {
     bool bad = false, more = true;
     while (more && !bad) {
@@ -325,7 +325,7 @@ static bool is_lost(away_job *j, size_t i, double *silent, int *status, err *unr
     return ++a->missing >= (j->cancelled ? 1 : AWAY_GRACE);
 }
 
-static int inspect(launcher *l, away_job *j, err *e)
+static int inspect_command(launcher *l, away_job *j, err *e)
 {
     size_t n = 0;
     AUTOFREE size_t *again = xcalloc(j->n + 1, sizeof *again);
@@ -371,7 +371,7 @@ static bool starts_round(long process, const char *spool)
 }
 
 /* Removes the runs' job files, so that tasks stop; ends the processes that start commands and all they started here. */
-static void cancel(away_job *j)
+static void cancel_command(away_job *j)
 {
     for (size_t i = 0; i < j->n; i++)
         if (!j->run[i].over) withdraw(&j->run[i]);
@@ -385,5 +385,9 @@ static void cancel(away_job *j)
     }
 }
 
-const away_engine command_engine = {
-    .name = "engine", .submit = submit, .read = read_job, .look = inspect, .cancel = cancel, .end = withdraw};
+const away_engine command_engine = {.name = "engine",
+                                    .submit = submit_command,
+                                    .read = read_rounds,
+                                    .look = inspect_command,
+                                    .cancel = cancel_command,
+                                    .end = withdraw};

@@ -201,7 +201,7 @@ static int workers_of(const launch_options *o)
     return n < 1 ? 1 : n < LAUNCH_MAX ? n : LAUNCH_MAX;
 }
 
-static int start_one(launcher *l, worker *w, err *e) /* 1: started, 0: nothing to do, -1 */
+static int start_worker(launcher *l, worker *w, err *e) /* 1: started, 0: nothing to do, -1 */
 {
     int got = db_claim_next(l->d, l->o->experiment, l->o->n ? &l->queue : NULL, l->owner, LAUNCH_LEASE, &w->claim, e);
     if (got <= 0) return got;
@@ -248,7 +248,7 @@ static int has_room(launcher *l, bool *wait, err *e)
     return 0;
 }
 
-static void handle_interrupts(launcher *l)
+static void interrupt_workers(launcher *l)
 {
     if (l->handled == launch_interrupts) return;
     l->handled = launch_interrupts;
@@ -285,7 +285,7 @@ static bool wait_for_database(void *self, const char *news)
     if (l->o->slurm || l->o->command) return launch_interrupts < 3;
     for (int i = 0; i < l->n_workers; i++)
         if (l->w[i].pid && l->w[i].fd >= 0) hear(&l->w[i], &l->w[i].late, &ended);
-    handle_interrupts(l);
+    interrupt_workers(l);
     return launch_interrupts < 3;
 }
 
@@ -345,7 +345,7 @@ static void watch(launcher *l)
     }
 }
 
-static int beat(launcher *l, err *e)
+static int beat_all(launcher *l, err *e)
 {
     if (ticks() - l->last_beat < LAUNCH_BEAT) return 0;
     l->last_beat = ticks();
@@ -385,15 +385,15 @@ static int loop(launcher *l, err *e)
 {
     bool more = true;
     while (more || active(l)) {
-        if (beat(l, e)) return -1; /* first, so that none of our leases expires before we claim */
-        handle_interrupts(l);
+        if (beat_all(l, e)) return -1; /* first, so that none of our leases expires before we claim */
+        interrupt_workers(l);
         stop_after_failure(l);
         watch(l);
         more = more && !l->handled && !l->out->stopped;
         for (int i = 0; i < l->n_workers && more; i++) {
             if (l->w[i].pid) continue;
             bool wait = false;
-            int room = has_room(l, &wait, e), got = room > 0 ? start_one(l, &l->w[i], e) : room;
+            int room = has_room(l, &wait, e), got = room > 0 ? start_worker(l, &l->w[i], e) : room;
             if (got < 0) return -1;
             if (wait) break;
             more = got > 0 && !launch_interrupts;

@@ -53,7 +53,7 @@ static void wake(int signal_number) { (void)signal_number; }
 
 /* Waits until the other end of `life` is closed, by the host or by its death. Workers of a killed host write a
  * checkpoint and exit; the daemon waits for them for two minutes at most. If a byte arrives first, the logs stay. */
-static void keep(const char *folder, int life)
+static void keep_server(const char *folder, int life)
 {
     static const char quit[] = "quit -t 120\n";
     struct sigaction a = {.sa_handler = wake}; /* a handler, because child processes would inherit SIG_IGN */
@@ -81,7 +81,7 @@ static int start_keeper(mps *m, err *e)
     m->keeper = fork();
     if (m->keeper == 0) {
         setsid();
-        keep(m->folder, ends[0]);
+        keep_server(m->folder, ends[0]);
     }
     close(ends[0]);
     m->life = ends[1];
@@ -143,7 +143,7 @@ static int start_daemon(err *e)
     return bad;
 }
 
-static int start(mps *m, err *e)
+static int start_server(mps *m, err *e)
 {
     int bad = make_place(m, e) || start_keeper(m, e) || start_daemon(e) ? -1 : 0;
     if (bad && !m->keeper && *m->folder) remove_tree(m->folder);
@@ -173,7 +173,7 @@ int mps_begin(mps *m, const launch_options *o, int at_once, progress *p, err *e)
                     "%s is %s, where no MPS daemon answers; start it (%s -d), unset the variable, or let the %d "
                     "workers take turns (--no-mps)",
                     pipes, given, CONTROL, at_once);
-    if (start(m, e)) {
+    if (start_server(m, e)) {
         mps_end(m, false, p);
         return fail_in(e, "cannot start MPS (with --no-mps the %d workers take turns on %d GPU%s): ", at_once, gpus, s);
     }

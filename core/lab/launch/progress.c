@@ -97,15 +97,6 @@ static void describe(const worker *w, int columns, char *out, size_t n)
                  many((double)w->step, step), many((double)w->total, total), span(progress_left(w), eta));
 }
 
-/* Returns the bytes of the first `columns` UTF-8 characters at most, because a wrapped line could not be erased. */
-static int fitting(const char *s, int columns)
-{
-    int n = 0;
-    for (; s[n]; n++)
-        if ((s[n] & 0xC0) != 0x80 && columns-- == 0) break;
-    return n;
-}
-
 void progress_draw(progress *p, const worker *w, size_t n, bool now)
 {
     if (p->mode != PROGRESS_TTY || (!now && ticks() - p->last_draw < 0.25)) return;
@@ -123,12 +114,13 @@ void progress_draw(progress *p, const worker *w, size_t n, bool now)
              span(left_of_all(p, w, n), eta));
     if (strlen(line) >= size.ws_col)
         snprintf(line, sizeof line, "%zu of %zu runs done, %zu failed  ETA %s", p->done, p->total, p->failed, eta);
-    fprintf(stderr, "%s%.*s%s\n", color ? "\033[1m" : "", fitting(line, size.ws_col - 1), line, color ? "\033[0m" : "");
+    fprintf(stderr, "%s%.*s%s\n", color ? "\033[1m" : "", (int)utf8_prefix(line, size.ws_col - 1u), line,
+            color ? "\033[0m" : "");
     p->lines_drawn = 1;
     for (size_t i = 0; i < n && p->lines_drawn < size.ws_row - 1; i++) {
         if (!w[i].pid) continue;
         describe(&w[i], size.ws_col - 3, line, sizeof line);
-        fprintf(stderr, "  %.*s\n", fitting(line, size.ws_col - 3), line);
+        fprintf(stderr, "  %.*s\n", (int)utf8_prefix(line, size.ws_col - 3u), line);
         p->lines_drawn++;
     }
     fflush(stderr);

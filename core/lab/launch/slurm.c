@@ -93,7 +93,7 @@ char *slurm_task(const away_job *j, size_t i)
 
 /* Writes `job` when sbatch has accepted all parts: until then a dead host's runs are queued again (away.c). Runs of
  * parts that sbatch refuses stay queued. */
-static int submit(launcher *l, away_job *j, err *e)
+static int submit_array(launcher *l, away_job *j, err *e)
 {
     size_t tasks = (j->n + (size_t)j->per_task - 1) / (size_t)j->per_task, first = 0;
     int bad = 0;
@@ -209,7 +209,7 @@ static void cancel(away_job *j)
 const away_engine slurm_engine = {.name = "slurm",
                                   .ask = 5,
                                   .room = room_for,
-                                  .submit = submit,
+                                  .submit = submit_array,
                                   .read = read_job,
                                   .look = find_lost,
                                   .cancel = cancel};

@@ -48,7 +48,7 @@ static int arguments_read(arguments *a, const char *spool, int64_t i, int start,
     return 0;
 }
 
-static void child(const char *program, const arguments *a, const char *log, const char *events, pid_t parent)
+static void start_child(const char *program, const arguments *a, const char *log, const char *events, pid_t parent)
 {
     int out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0666), to = open(events, O_WRONLY | O_CREAT | O_APPEND, 0666);
     if (out < 0 || to < 0) _exit(127);
@@ -84,7 +84,7 @@ static pid_t start(const char *program, const char *spool, int64_t i, bool *rank
         if (a.ranked) ranks_clear(a.folder);
         pid_t parent = getpid();
         pid = fork();
-        if (pid == 0) child(program, &a, log, events, parent);
+        if (pid == 0) start_child(program, &a, log, events, parent);
         if (pid < 0) pid = 0, fail(e, "cannot start a worker: %s", strerror(errno));
     }
     arguments_free(&a);

@@ -64,7 +64,7 @@ static void print_figure(grid *t, size_t column, const across_figure *f, bool ha
     if (has_interval) grid_set(t, column + 1, "%.3f .. %.3f", f->low, f->high);
 }
 
-static void describe(const tasks *all, size_t left_out, grid *t)
+static void describe_tasks(const tasks *all, size_t left_out, grid *t)
 {
     str of = {0};
     for (size_t i = 0; i < all->n; i++)
@@ -110,7 +110,7 @@ static series profile(const across_task *t, size_t n, const char *name, size_t c
     return s;
 }
 
-static int report(tasks *all, const across_options *o, err *e)
+static int report_across(tasks *all, const across_options *o, err *e)
 {
     static const char *const headings[] = {"row", "runs", "IQM", "95 % interval", "better", "95 % interval"};
     const read_experiment *x = &all->g[0].x;
@@ -141,7 +141,7 @@ static int report(tasks *all, const across_options *o, err *e)
         if (o->to) lines[n] = profile(t, all->n, x->rows[i].name, n, from, to, &all->mem);
         n++;
     }
-    describe(all, left_out, &g);
+    describe_tasks(all, left_out, &g);
     grid_print(&g, (enum table_format)o->format, &out);
     fputs(str_text(&out), stdout);
     str_free(&out);
@@ -155,7 +155,7 @@ int across_print(const db_options *where, const char *const *names, size_t n, co
     reader *r = reader_open_any(where, e);
     int rc = r ? 0 : -1;
     for (size_t i = 0; i < n && !rc; i++) rc = read_task(r, names[i], o, all, e);
-    if (!rc) rc = report(all, o, e);
+    if (!rc) rc = report_across(all, o, e);
     arena_free(&all->mem);
     free(all);
     reader_close(r);

@@ -21,7 +21,7 @@ static void end(report *p)
     if (p->json) str_addc(&p->out, '}');
 }
 
-static void column(str *out, const char *text, int width)
+static void diff_column(str *out, const char *text, int width)
 {
     str shown = {0};
     str_add_shown(&shown, text ? text : "-", false);
@@ -39,7 +39,7 @@ static void pair(report *p, const char *key, const char *a, const char *b)
         str_addc(&p->out, ']');
     } else {
         str_add(&p->out, "   ");
-        column(&p->out, key, 24), column(&p->out, a, 32), column(&p->out, b, 0);
+        diff_column(&p->out, key, 24), diff_column(&p->out, a, 32), diff_column(&p->out, b, 0);
         str_addc(&p->out, '\n');
     }
 }
@@ -105,7 +105,7 @@ static void results(report *p, const read_detail *a, const read_detail *b)
 }
 
 /* Prints for each common curve the last values, and the step with the largest difference. */
-static int curves(report *p, reader *r, const read_detail *a, const read_detail *b, err *e)
+static int compare_curves(report *p, reader *r, const read_detail *a, const read_detail *b, err *e)
 {
     arena mem = {0};
     read_curve *x, *y;
@@ -131,7 +131,7 @@ static int curves(report *p, reader *r, const read_detail *a, const read_detail 
                     json_key_real(&p->out, "b", wide_b.value);
                 str_add(&p->out, "}}");
             } else {
-                str_add(&p->out, "   "), column(&p->out, x[i].metric, 24);
+                str_add(&p->out, "   "), diff_column(&p->out, x[i].metric, 24);
                 str_addf(&p->out, " ends at %.5g and %.5g", last_a, last_b);
                 if (wide_a.step >= 0)
                     str_addf(&p->out, "; furthest apart at step %lld: %.5g and %.5g", (long long)wide_a.step,
@@ -169,7 +169,7 @@ int diff_print(const db_options *where, const char *const run[2], bool json, err
         provenance(&p, &d[0], &d[1]);
         objects(&p, "plugins", field_of(&d[0], "plugins_json"), field_of(&d[1], "plugins_json"));
         results(&p, &d[0], &d[1]);
-        rc = curves(&p, r, &d[0], &d[1], e);
+        rc = compare_curves(&p, r, &d[0], &d[1], e);
         if (p.json) str_add(&p.out, "}\n");
         if (!rc) fputs(str_text(&p.out), stdout);
         for (int i = 0; i < 2; i++) free(name[i]);

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-static const cJSON *item(const cJSON *o, const char *name) { return cJSON_GetObjectItemCaseSensitive(o, name); }
 /* ---- two-level designs ---- */
 
 enum { MOST_FACTORS = 8, MOST_EFFECTS = MOST_FACTORS * (MOST_FACTORS + 1) / 2 };
@@ -24,7 +23,7 @@ typedef struct {
 /* Does the row's configuration have this value, in INI form? */
 static bool has_value(const cJSON *config, const char *key, const char *value)
 {
-    const cJSON *v = item(config, key);
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(config, key);
     double number;
     if (cJSON_IsString(v)) return same(v->valuestring, value);
     if (cJSON_IsBool(v)) return same(value, cJSON_IsTrue(v) ? "true" : "false");

@@ -141,10 +141,9 @@ static void make_headings(gathered *g, arena *a)
     }
 }
 
-static const cJSON *item(const cJSON *o, const char *name) { return cJSON_GetObjectItemCaseSensitive(o, name); }
 static double number_of(const cJSON *o, const char *name, double otherwise)
 {
-    const cJSON *v = item(o, name);
+    const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, name);
     return cJSON_IsNumber(v) ? v->valuedouble : otherwise;
 }
 

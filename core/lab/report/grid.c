@@ -67,13 +67,6 @@ static const char *cell(const grid *g, size_t i, size_t j) { return g->cells[i *
 
 /* ---- text ---- */
 
-static size_t width(const char *s)
-{
-    size_t n = 0;
-    for (; *s; s++) n += ((unsigned char)*s & 0xC0) != 0x80; /* the first byte of each character */
-    return n;
-}
-
 static void spaces(str *out, size_t n)
 {
     while (n--) str_addc(out, ' ');
@@ -84,7 +77,7 @@ static void text_line(const grid *g, const size_t *widths, size_t row, bool head
     size_t pending = 0; /* blanks, written only if something follows */
     for (size_t j = 0; j < g->n_columns; j++) {
         const char *text = heading ? g->headings[j] : cell(g, row, j);
-        size_t fill = widths[j] - width(text);
+        size_t fill = widths[j] - utf8_count(text, SIZE_MAX);
         if (g->right[j]) pending += fill;
         if (*text) {
             spaces(out, pending);
@@ -111,9 +104,9 @@ static void print_text(const grid *g, size_t columns, str *out)
 {
     size_t *widths = xcalloc(g->n_columns, sizeof *widths);
     for (size_t j = 0; j < g->n_columns; j++) {
-        widths[j] = width(g->headings[j]);
+        widths[j] = utf8_count(g->headings[j], SIZE_MAX);
         for (size_t i = 0; i < g->n_rows; i++)
-            if (width(cell(g, i, j)) > widths[j]) widths[j] = width(cell(g, i, j));
+            if (utf8_count(cell(g, i, j), SIZE_MAX) > widths[j]) widths[j] = utf8_count(cell(g, i, j), SIZE_MAX);
     }
     if (g->title) sentence(g->title, columns, out);
     text_line(g, widths, 0, true, out);

@@ -88,7 +88,7 @@ static size_t candidates_of(const gathered *g, const char *row)
 }
 
 /* Writes {"lr":0.001} as lr = 0.001. */
-static void add_settings(const char *json, str *out)
+static void add_assignments(const char *json, str *out)
 {
     cJSON *all = cJSON_Parse(json);
     const cJSON *one;
@@ -111,7 +111,7 @@ void footnote_tuning(const gathered *g, grid *t)
         seconds += isnan(x->seconds) ? 0 : x->seconds, flops += isnan(x->flops) ? 0 : x->flops;
         if (!same(x->outcome, "chosen") || x->seed != g->trials_made[0].seed) continue;
         str_addf(&s, "%s%s: ", s.n ? "; " : "", x->row);
-        add_settings(x->settings, &s);
+        add_assignments(x->settings, &s);
         str_addf(&s, " of %zu", candidates_of(g, x->row));
     }
     for (size_t i = 0; i < g->x.n_rows; i++) {

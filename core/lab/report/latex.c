@@ -61,20 +61,20 @@ static void tex_heading(str *out, const char *text)
     free(letter);
 }
 
-static const grid_cell *cell(const grid *g, size_t i, size_t j) { return &g->cells[i * g->n_columns + j]; }
+static const grid_cell *cell_at(const grid *g, size_t i, size_t j) { return &g->cells[i * g->n_columns + j]; }
 
 /* ---- the table ---- */
 
 /* Does the cell repeat the group of the row above? Only the first row of a group names it. */
 static bool repeats(const grid *g, size_t i, size_t j)
 {
-    const char *text = cell(g, i, j)->text;
-    return !j && i && !g->rule[i] && *text == '(' && same(text, cell(g, i - 1, j)->text);
+    const char *text = cell_at(g, i, j)->text;
+    return !j && i && !g->rule[i] && *text == '(' && same(text, cell_at(g, i - 1, j)->text);
 }
 
 static void write_cell(const grid *g, size_t i, size_t j, str *out)
 {
-    const grid_cell *c = cell(g, i, j);
+    const grid_cell *c = cell_at(g, i, j);
     if (!*c->text || repeats(g, i, j)) return;
     if (c->strong) str_add(out, "\\bfseries ");
     tex_text(out, c->text, false);
@@ -109,7 +109,7 @@ static bool is_wide(const grid *g)
     for (size_t j = 0; j < g->n_columns; j++) {
         size_t most = strlen(g->headings[j]);
         for (size_t i = 0; i < g->n_rows; i++)
-            if (strlen(cell(g, i, j)->text) > most) most = strlen(cell(g, i, j)->text);
+            if (strlen(cell_at(g, i, j)->text) > most) most = strlen(cell_at(g, i, j)->text);
         all += most + 2;
     }
     return all > COLUMN;

@@ -1,6 +1,6 @@
 /* watch.h - one frame of `ablate watch` as text, so that it can be tested. */
-#ifndef ABLATE_WATCH_H
-#define ABLATE_WATCH_H
+#ifndef ABLATE_WATCH_PAGE_H
+#define ABLATE_WATCH_PAGE_H
 #include "lab/results/read.h"
 
 typedef struct {

@@ -9,26 +9,10 @@
 
 enum { SPARK = 16, MOST_SEEDS = 12, MOST_FAILURES = 3 };
 
-/* Returns the number of bytes of at most `columns` UTF-8 characters. */
-static size_t fitting(const char *s, size_t columns)
-{
-    size_t n = 0;
-    for (; s[n]; n++)
-        if ((s[n] & 0xC0) != 0x80 && columns-- == 0) break;
-    return n;
-}
-
-static size_t width(const char *s)
-{
-    size_t n = 0;
-    for (; *s; s++) n += (*s & 0xC0) != 0x80;
-    return n;
-}
-
 /* Adds text in a field of this width: truncated, or padded on the right (left: on the left). */
 static void field(str *line, const char *text, size_t wide, bool left)
 {
-    size_t n = fitting(text, wide), fill = wide - (width(text) < wide ? width(text) : wide);
+    size_t n = utf8_prefix(text, wide), fill = wide - utf8_count(text, n);
     if (left) str_addf(line, "%*s", (int)fill, "");
     str_addn(line, text, n);
     if (!left) str_addf(line, "%*s", (int)fill, "");
@@ -130,7 +114,7 @@ static int row_line(reader *r, const read_experiment *x, const read_row *row, co
     if (wide >= 100) field(&line, str_text(&spark), SPARK, false);
     mean_text(x, row, mean);
     field(&line, row->not_applicable ? "n/a" : mean, 15, true);
-    str_addn(out, line.s, fitting(line.s, wide));
+    str_addn(out, line.s, utf8_prefix(line.s, wide));
     str_addc(out, '\n');
     str_free(&states);
     str_free(&spark);
@@ -189,7 +173,7 @@ static int troubles(reader *r, const read_experiment *x, const watch_view *v, st
             char *line =
                 xprintf("%s %s s%lld: %.*s  (ablate watch %lld --log)", run->status == DB_FAILED ? "✗" : "!",
                         x->rows[i].name, (long long)run->seed, (int)strcspn(why, "\n"), why, (long long)run->id);
-            str_addn(out, line, fitting(line, (size_t)v->columns));
+            str_addn(out, line, utf8_prefix(line, (size_t)v->columns));
             str_addc(out, '\n');
             free(line);
         }
@@ -210,7 +194,7 @@ int watch_frame(reader *r, const read_experiment *x, const watch_view *v, double
     int rc = troubles(r, x, v, &foot, wrong, e);
     size_t below = *wrong < MOST_FAILURES ? *wrong : MOST_FAILURES,
            room = (size_t)v->lines > below + 3 ? (size_t)v->lines - below - 3 : 1, shown = 0;
-    str_addf(out, "%s%.*s%s\n", v->color ? "\033[1m" : "", (int)fitting(head.s, (size_t)v->columns), head.s,
+    str_addf(out, "%s%.*s%s\n", v->color ? "\033[1m" : "", (int)utf8_prefix(head.s, (size_t)v->columns), head.s,
              v->color ? "\033[0m" : "");
     for (size_t i = v->first; i < x->n_rows && shown < room && !rc; i++) {
         if (x->rows[i].same_as) continue;

@@ -20,7 +20,7 @@ static void fields(str *out, sqlite3_stmt *s, int from, int to)
     for (int i = from; i < to; i++) field(out, s, i, false);
 }
 
-static int write_experiment(sqlite3 *q, const char *name, str *out, int64_t *id, err *e)
+static int export_experiment(sqlite3 *q, const char *name, str *out, int64_t *id, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e,
                                "SELECT id,CASE WHEN name LIKE '%'||?2 THEN substr(name,1,length(name)-length(?2)) ELSE "
@@ -91,7 +91,7 @@ typedef struct {
 } exported;
 
 /* Reads the statistics to write for a run's results; {0} for a result without statistics. */
-static int read_stats(sqlite3 *q, int64_t run, const char *keep, arena *a, db_stats **out, size_t *n, err *e)
+static int read_kept_stats(sqlite3 *q, int64_t run, const char *keep, arena *a, db_stats **out, size_t *n, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e,
                                "SELECT x.stats,?2 IS NULL OR instr(','||?2||',',','||m.name||',') FROM result x JOIN "
@@ -119,7 +119,7 @@ static int write_results(sqlite3 *q, int64_t run, exported *x, str *out, err *e)
     CLEANUP(arena_free) arena a = {0};
     db_stats *stats = NULL;
     size_t *number = NULL, n_stats = 0, n = 0;
-    int rc = read_stats(q, run, x->how->statistics, &a, &stats, &n_stats, e);
+    int rc = read_kept_stats(q, run, x->how->statistics, &a, &stats, &n_stats, e);
     if (!rc) columns_add(&x->columns, stats, n_stats, &number);
     const size_t *next = number;
     sqlite3_stmt *s = rc ? NULL
@@ -184,7 +184,7 @@ static int write_curves(sqlite3 *q, int64_t run, size_t keep, str *out, err *e)
     return rc;
 }
 
-static int write_runs(sqlite3 *q, int64_t experiment, exported *x, str *out, err *e)
+static int export_runs(sqlite3 *q, int64_t experiment, exported *x, str *out, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e,
                                "SELECT r.id,v.config_hash hash,r.seed,r.status,r.step,r.total_steps,r.queued_at,"
@@ -294,7 +294,7 @@ int db_export(db *d, const char *experiment, str *out, const db_export_options *
     int64_t id = 0;
     if (tx_begin(d, false, e)) return -1; /* one consistent view of all tables */
     str_add(out, "{\"ablate_export\":2,\n");
-    int rc = write_experiment(d->q, experiment, out, &id, e);
+    int rc = export_experiment(d->q, experiment, out, &id, e);
     if (!rc) rc = check_metrics(d->q, id, o->statistics, e);
     if (!rc) rc = list_metrics(d->q, id, o->statistics, false, &left_out, e);
     if (left_out.n) {
@@ -305,7 +305,7 @@ int db_export(db *d, const char *experiment, str *out, const db_export_options *
     if (!rc) rc = write_metrics(d->q, id, o->points, out, e);
     if (!rc) rc = write_variants(d->q, id, out, e);
     if (!rc) rc = write_trials(d->q, id, out, e);
-    if (!rc) rc = write_runs(d->q, id, &x, out, e);
+    if (!rc) rc = export_runs(d->q, id, &x, out, e);
     str_add(out, "}\n");
     rc = tx_end(d, rc, e);
     if (!rc && o->left_out) str_add(o->left_out, str_text(&left_out));

@@ -72,7 +72,7 @@ static int write_alias(db *d, int64_t variant, const db_row_spec *row, size_t or
 }
 
 /* Returns the earlier row that row i repeats, or i itself. */
-static size_t first_of(const db_experiment_spec *x, size_t i)
+static size_t first_equal(const db_experiment_spec *x, size_t i)
 {
     for (size_t j = 0; j < i; j++)
         if (same(x->rows[j].config_hash, x->rows[i].config_hash) || same(x->rows[j].name, x->rows[i].same_as)) return j;
@@ -85,7 +85,7 @@ static int write_rows(db *d, int64_t experiment, const db_experiment_spec *x, in
     int64_t *of = xcalloc(x->n_rows, sizeof *of);
     int rc = 0;
     for (size_t i = 0; i < x->n_rows && !rc; i++) {
-        size_t first = first_of(x, i);
+        size_t first = first_equal(x, i);
         if (first == i) {
             of[i] = variants[i] = write_variant(d, experiment, &x->rows[i], i, e);
             rc = of[i] < 0 ? -1 : 0;

@@ -214,7 +214,7 @@ static int read_stats(const cJSON *r, const char *metric, columns_read *c, str *
     return rc ? fail_in(e, "metric \"%s\": ", metric) : 0;
 }
 
-static int insert_result(sqlite3 *q, int64_t run, const cJSON *r, columns_read *c, err *e)
+static int import_result(sqlite3 *q, int64_t run, const cJSON *r, columns_read *c, err *e)
 {
     const char *metric, *how = text_of(r, "checkpoint");
     str bytes = {0};
@@ -296,7 +296,7 @@ static int insert_run(sqlite3 *q, int64_t experiment, const cJSON *r, columns_re
         rc = need(c, "tag", &tag, e) ||
              sql_do(q, e, "INSERT INTO tag(run_id,tag,value) VALUES(?1,?2,?3)", "iss", id, tag, text_of(c, "value"));
     }
-    for (const cJSON *c = first_of(r, "results"); c && !rc; c = c->next) rc = insert_result(q, id, c, columns, e);
+    for (const cJSON *c = first_of(r, "results"); c && !rc; c = c->next) rc = import_result(q, id, c, columns, e);
     for (const cJSON *c = first_of(r, "curves"); c && !rc; c = c->next) rc = insert_curve(q, id, c, e);
     if (!rc)
         rc = sql_do(q, e,

@@ -23,7 +23,7 @@ static size_t cut(char *line, char **cells, size_t max)
 }
 
 /* Is `name` one of the comma-separated names in `list`? */
-static bool listed(const char *list, const char *name)
+static bool is_listed(const char *list, const char *name)
 {
     size_t n = strlen(name);
     for (const char *p = list; p && *p;) {
@@ -85,7 +85,7 @@ int published_parse(const char *name, const char *text, arena *a, read_published
     if (!rc && parse_rows(lines, n, out, a, e)) rc = fail_in(e, "published table %s: ", name);
     if (!rc) {
         bool *is_result = arena_alloc(a, out->n_columns * sizeof *is_result);
-        for (size_t c = 1; c < out->n_columns; c++) is_result[c] = listed(results, out->columns[c]);
+        for (size_t c = 1; c < out->n_columns; c++) is_result[c] = is_listed(results, out->columns[c]);
         out->is_result = is_result;
     }
     free(lines);

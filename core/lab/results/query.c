@@ -138,14 +138,6 @@ static sqlite3_stmt *prepare(sqlite3 *q, const char *sql, err *e)
 
 /* ---- printing ---- */
 
-/* Characters of UTF-8 text, as a terminal counts columns. */
-static size_t width(const char *s)
-{
-    size_t n = 0;
-    for (; *s; s++) n += ((unsigned char)*s & 0xC0) != 0x80;
-    return n;
-}
-
 typedef struct {
     char **cell;  /* rows x columns, malloc; the first row has the columns' names */
     bool *number; /* by column: all values are numbers, so it is aligned right */
@@ -154,7 +146,7 @@ typedef struct {
 } sheet;
 
 /* Returns the text with control characters escaped, and frees `text`. */
-static char *shown(char *text)
+static char *escape_freed(char *text)
 {
     str out = {0};
     str_add_shown(&out, text, false);
@@ -177,7 +169,7 @@ static char *cell_text(sqlite3_stmt *s, int i, bool people)
     char *text = xstrdup((const char *)sqlite3_column_text(s, i));
     for (char *p = text; *p && people; p++)
         if (*p == '\n' || *p == '\r' || *p == '\t') *p = ' ';
-    return people ? shown(text) : text;
+    return people ? escape_freed(text) : text;
 }
 
 static int fill(sheet *t, sqlite3_stmt *s, err *e)
@@ -190,8 +182,8 @@ static int fill(sheet *t, sqlite3_stmt *s, err *e)
     t->cell = grow(NULL, &cap, t->columns, sizeof *t->cell);
     for (size_t j = 0; j < t->columns; j++) {
         t->number[j] = true;
-        t->cell[j] = shown(xstrdup(sqlite3_column_name(s, (int)j)));
-        t->width[j] = width(t->cell[j]);
+        t->cell[j] = escape_freed(xstrdup(sqlite3_column_name(s, (int)j)));
+        t->width[j] = utf8_count(t->cell[j], SIZE_MAX);
     }
     t->rows = 1;
     while ((rc = sql_next(s, e)) == 1) {
@@ -200,7 +192,7 @@ static int fill(sheet *t, sqlite3_stmt *s, err *e)
             int type = sqlite3_column_type(s, (int)j);
             char *text = cell_text(s, (int)j, true);
             if (type == SQLITE_TEXT || type == SQLITE_BLOB) t->number[j] = false;
-            if (width(text) > t->width[j]) t->width[j] = width(text);
+            if (utf8_count(text, SIZE_MAX) > t->width[j]) t->width[j] = utf8_count(text, SIZE_MAX);
             t->cell[t->rows * t->columns + j] = text;
         }
         t->rows++;
@@ -218,7 +210,7 @@ static void sheet_free(sheet *t)
 
 static void pad(FILE *out, const char *text, size_t to, bool right, bool last)
 {
-    size_t fill = to - width(text);
+    size_t fill = to - utf8_count(text, SIZE_MAX);
     if (right) fprintf(out, "%*s", (int)fill, "");
     fputs(text, out);
     if (!right && !last) fprintf(out, "%*s", (int)fill, "");

@@ -13,7 +13,7 @@ typedef struct {
     const cJSON *tables;
 } listing;
 
-static const char *text_of(const cJSON *o, const char *key)
+static const char *text_or_empty(const cJSON *o, const char *key)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, key));
     return text ? text : "";
@@ -60,7 +60,7 @@ static int print_view(listing *l, sqlite3 *q, const char *name, const char *abou
     begin_view(l, name, about);
     while (sql_each(s, "", &rc, e)) {
         const char *column = sql_text(s, 0, &a);
-        print_column(l, column, text_of(columns, column), !n++);
+        print_column(l, column, text_or_empty(columns, column), !n++);
     }
     arena_free(&a);
     return rc;
@@ -91,7 +91,7 @@ int query_list(const db_options *o, const char *view, bool json, FILE *out, err 
     int rc = r ? 0 : -1;
     for (const cJSON *t = l.tables ? l.tables->child : NULL; t && !rc; t = t->next)
         if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(t, "hidden")))
-            rc = print_view(&l, r->q, t->string, text_of(t, "description"),
+            rc = print_view(&l, r->q, t->string, text_or_empty(t, "description"),
                             cJSON_GetObjectItemCaseSensitive(t, "columns"), e);
     if (!rc) rc = print_experiments(&l, r->q, e);
     if (!rc && !l.more) rc = fail(e, "found no view \"%s\"; `ablate query --list` lists them", view ? view : "");

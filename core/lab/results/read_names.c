@@ -28,7 +28,7 @@ static const char *listed(const text_list *of, arena *a)
     return kept;
 }
 
-#define RUNS                                                                                                           \
+#define FROM_RUNS                                                                                                      \
     " FROM table_row t JOIN experiment x ON x.id=t.experiment_id JOIN run u ON u.variant_id=t.variant_id AND "         \
     "u.archived=0"
 /* ?2 is DB_RECORDED */
@@ -36,7 +36,7 @@ static const char *listed(const text_list *of, arena *a)
 
 static int experiments_of(reader *r, const char *row, arena *a, text_list *out, err *e)
 {
-    return load_names(r->q, "SELECT DISTINCT " OWN_NAME RUNS " WHERE t.name=?1 ORDER BY 1", "experiment.name", row,
+    return load_names(r->q, "SELECT DISTINCT " OWN_NAME FROM_RUNS " WHERE t.name=?1 ORDER BY 1", "experiment.name", row,
                       DB_RECORDED, a, out, e);
 }
 
@@ -48,7 +48,8 @@ static int all_experiments(reader *r, arena *a, text_list *out, err *e)
 
 static int rows_of(reader *r, const char *experiment, arena *a, text_list *out, err *e)
 {
-    return load_names(r->q, "SELECT t.name" RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.place)",
+    return load_names(r->q,
+                      "SELECT t.name" FROM_RUNS " WHERE x.name IN(?1,?1||?2) GROUP BY t.name ORDER BY min(t.place)",
                       "variant.name", experiment, DB_RECORDED, a, out, e);
 }
 
@@ -84,8 +85,8 @@ int names_experiment_of(reader *r, const char *row, arena *a, const char **exper
         return fail(e, "run \"%s\": this is an experiment; name one of its rows, such as %s/%s", row, row,
                     rows.n ? rows.at[0] : "base");
     }
-    if (load_names(r->q, "SELECT DISTINCT t.name" RUNS " WHERE ?1 IS NULL AND ?2 IS NOT NULL", "variant.name", NULL, "",
-                   a, &rows, e))
+    if (load_names(r->q, "SELECT DISTINCT t.name" FROM_RUNS " WHERE ?1 IS NULL AND ?2 IS NOT NULL", "variant.name",
+                   NULL, "", a, &rows, e))
         return -1;
     const char *near = did_you_mean(row, &rows, "", a);
     return fail(e, "run \"%s\": found no such row, expected a run's number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED%s",
@@ -123,7 +124,7 @@ int names_not_found(reader *r, const char *text, const char *experiment, const c
     const char *name = arena_printf(&a, "%s/%s", experiment, row);
     if (!rc)
         rc = load_names(r->q,
-                        "SELECT DISTINCT u.seed" RUNS " WHERE ?1 IN(x.name||'/'||t.name,(" OWN_NAME
+                        "SELECT DISTINCT u.seed" FROM_RUNS " WHERE ?1 IN(x.name||'/'||t.name,(" OWN_NAME
                         ")||'/'||t.name) ORDER BY u.seed",
                         "run.seed", name, DB_RECORDED, &a, &seeds, e);
     if (!rc) rc = fail(e, "run \"%s\": not in the database: %s has the seeds %s", text, name, listed(&seeds, &a));

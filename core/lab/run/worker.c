@@ -4,7 +4,7 @@
 #include "tensor/comm/comm.h"
 #include "text/data/dataset.h"
 #include "text/data/inspect.h"
-#include "text/tokens/places.h"
+#include "base/places.h"
 #include "network/decode/constrain.h"
 #include "tensor/device/device.h"
 #include "lab/launch/event.h"

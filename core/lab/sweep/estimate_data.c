@@ -84,8 +84,7 @@ static double tokens_of(const ab_vocabs *asked, ab_vocab wanted, int64_t kind, c
 {
     bool characters = wanted == AB_VOCAB_CHARS || (wanted == AB_VOCAB_SUBWORD && kind == TOKENS_CHAR),
          subwords = wanted == AB_VOCAB_SUBWORD && kind != TOKENS_WORDS;
-    double words = 0, code_points = 0;
-    for (const char *c = line; characters && *c; c++) code_points += (*c & 0xC0) != 0x80;
+    double words = 0, code_points = characters ? (double)utf8_count(line, SIZE_MAX) : 0;
     for (; *line && !characters; line += strspn(line, " ")) {
         size_t n = strcspn(line, " ");
         words += n ? subwords && !is_symbol(asked, line, n) ? SUBWORDS : 1 : 0;
@@ -146,7 +145,7 @@ static bool has_files(const spec_row *row, const char *corpus, const places *p)
     return found;
 }
 
-static bool read_published(const spec_row *row, const places *p, group *g)
+static bool read_published_lengths(const spec_row *row, const places *p, group *g)
 {
     const config *c = &row->config;
     bool subwords = vocab_cuts_words((vocab_kind)c->vocab), trees = same(c->task, "parsing");
@@ -224,7 +223,7 @@ int groups_open(const spec *s, const places *p, group **groups, size_t *n, size_
         *g = (group){.key = key};
         double began = processor_ticks();
         if (open_data(&s->rows[i], p, g, &why)) {
-            if (!read_published(&s->rows[i], p, g)) return fail(e, "%s", why.text);
+            if (!read_published_lengths(&s->rows[i], p, g)) return fail(e, "%s", why.text);
             if (!missing->text[0]) *missing = why;
         }
         g->seconds = processor_ticks() - began;

@@ -140,7 +140,7 @@ static int64_t vocabulary_of(const spec *s, double parameters, err *e)
 }
 
 /* Returns 0, or an exit code. */
-static int measure(const spec *s, const trainer *t, measured *out, err *e)
+static int measure_rows(const spec *s, const trainer *t, measured *out, err *e)
 {
     bool all = same(s->analysis.match, "time");
     CLEANUP(str_free) str ini = {0}, errors = {0};
@@ -215,7 +215,7 @@ int match_rows(const spec *s, const trainer *t, prepared *out, err *e)
 {
     AUTOFREE double *rate = xcalloc(s->n_rows + 1, sizeof *rate);
     measured m = {.rate = rate};
-    int code = measure(s, t, &m, e);
+    int code = measure_rows(s, t, &m, e);
     return code ? code : match_all(s, &m, t, out, e);
 }
 

@@ -41,11 +41,11 @@ static int show_table(const sweep *s, err *e);
 static void notify(const sweep *s, int code, const err *e);
 static void close_sweep(sweep *s);
 
-static int shut_in(err *e) { return sandbox_enter(NULL, 0, SANDBOX_ALONE, e); }
+static int shut_in_run(err *e) { return sandbox_enter(NULL, 0, SANDBOX_ALONE, e); }
 
 int sweep_run(const sweep_call *c, sweep_options *o, err *e)
 {
-    if (o->sandbox) plugin_describe_in(shut_in);
+    if (o->sandbox) plugin_describe_in(shut_in_run);
     if (o->sandbox && c->verbosity >= 0) fprintf(stderr, "%s\n", sandbox_words((char[256]){0}));
     bool talk = o->progress != PROGRESS_JSON && o->progress != PROGRESS_NONE && c->verbosity >= 0;
     sweep s = {.c = c, .o = o, .talk = talk, .again.rerun = o->rerun};

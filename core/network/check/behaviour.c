@@ -11,16 +11,16 @@ typedef struct {
     model m;
     sentences s;
     pass p;
-} opened;
+} opened_pass;
 
-static void close_opened(opened *o)
+static void close_opened(opened_pass *o)
 {
     pass_close(&o->p);
     model_free(&o->m);
 }
 
 /* Runs a model on `s` (NULL: four sentences of different lengths). Returns false and sets r if that fails. */
-static bool open_on(opened *o, const pairing *w, const model_kind *k, const sentences *s, bool training,
+static bool open_on(opened_pass *o, const pairing *w, const model_kind *k, const sentences *s, bool training,
                     check_result *r)
 {
     err e = {0};
@@ -42,7 +42,7 @@ static bool open_on(opened *o, const pairing *w, const model_kind *k, const sent
 
 void check_build(const pairing *w, check_result *r)
 {
-    opened o;
+    opened_pass o;
     if (!open_on(&o, w, &exact, NULL, true, r)) return;
     char place[320] = "";
     if (!isfinite(pass_loss(&o.p))) {
@@ -91,7 +91,7 @@ static void compare_past(const pass *a, const pass *b, int32_t first, const pair
 
 void check_future(const pairing *w, check_result *r)
 {
-    opened o;
+    opened_pass o;
     if (!open_on(&o, w, &exact, NULL, false, r)) return;
     for (int32_t first = 1; first < 7; first += 2) {
         sentences changed = o.s;
@@ -117,7 +117,7 @@ static double apart(const pass *a, int64_t row, const pass *b, int64_t row_b)
 
 void check_padding(const pairing *w, check_result *r)
 {
-    opened o;
+    opened_pass o;
     pass b = {0};
     err e = {0};
     if (!open_on(&o, w, &exact, NULL, false, r)) return;
@@ -138,7 +138,7 @@ void check_padding(const pairing *w, check_result *r)
 
 void check_batch(const pairing *w, check_result *r)
 {
-    opened o;
+    opened_pass o;
     sentences one;
     if (!open_on(&o, w, &exact, NULL, false, r)) return;
     for (int64_t i = 0; i < o.s.n; i++) {
@@ -165,7 +165,7 @@ void check_batch(const pairing *w, check_result *r)
 
 void check_same_seed(const pairing *w, check_result *r)
 {
-    opened o;
+    opened_pass o;
     err e = {0};
     if (!open_on(&o, w, &(model_kind){.compute = F64, .dropout = 0.2}, NULL, true, r)) return;
     pass *p = &o.p;
@@ -193,7 +193,7 @@ bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check
 
 bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *out, check_result *r)
 {
-    opened o;
+    opened_pass o;
     err e = {0};
     *out = (pass_outcome){0};
     if (!open_on(&o, w, k, s, true, r)) return false;

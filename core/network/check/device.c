@@ -29,7 +29,7 @@ const backend *check_the_devices_cpu(void)
     return &check_given.cpu;
 }
 
-static void compare(const pairing *w, bool generic, check_result *r)
+static void compare_devices(const pairing *w, bool generic, check_result *r)
 {
     /* Both sides fuse the same operations, because fusion decides which elements dropout drops. */
     model_kind here = {.compute = F32, .dropout = 0.2, .generic = generic}, there = here;
@@ -50,8 +50,8 @@ static void compare(const pairing *w, bool generic, check_result *r)
 
 static void compare_all(const pairing *w, check_result *r)
 {
-    compare(w, false, r);
-    if (r->outcome != CHECK_FAIL) compare(w, true, r);
+    compare_devices(w, false, r);
+    if (r->outcome != CHECK_FAIL) compare_devices(w, true, r);
     check_note(r, "the difference divided by the tolerance, which is 1e-4 in fp32");
 }
 

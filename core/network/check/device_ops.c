@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { STATES = 64, BEAM = 2, CAPACITY = 8, STEPS = 3 };
+enum { STATES = 64, WIDTH = 2, CAPACITY = 8, STEPS = 3 };
 
 typedef struct { /* a tape, traced for the CPU and for the device; both keep every value */
     const pairing *w;
@@ -158,7 +158,7 @@ static void *new_state(void *self, const char *name, size_t bytes)
 /* Sets the inputs: two sentences of 3 and 4 rows, each with two hypotheses that swap after every step. */
 static void step_inputs(ab_ctx *c, int32_t t)
 {
-    enum { ROWS = 2 * BEAM };
+    enum { ROWS = 2 * WIDTH };
     static const int32_t offset[] = {0, 3, 7}, length[] = {3, 4};
     int32_t tokens[ROWS], parents[ROWS], times[ROWS], ancestors[ROWS * CAPACITY];
     const node *memory = tape_at(c, tape_find(c, "memory"));
@@ -180,7 +180,7 @@ static void step_inputs(ab_ctx *c, int32_t t)
 static ab_ctx *step_tape(model *m, states *s, err *e)
 {
     model_shape shape = {.batch = 2, .src_rows = 7, .src_time = 4};
-    model_step step = {.beam = BEAM, .capacity = CAPACITY, .cache_rows = 2 * BEAM, .seen = CAPACITY};
+    model_step step = {.beam = WIDTH, .capacity = CAPACITY, .cache_rows = 2 * WIDTH, .seen = CAPACITY};
     ab_ctx *c = model_step_tape(m, &shape, &step, e);
     *s = (states){.on = m->backend};
     if (!c) return NULL;

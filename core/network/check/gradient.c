@@ -13,10 +13,10 @@ typedef struct {
     const double *grad;
     err e;
     int tried, jumped; /* tried: elements checked; jumped: those that disagree in a plugin with AB_DISCONTINUOUS */
-} probe;
+} gradient_probe;
 
 /* The loss with parameter p moved by `by`: along element j, or (j < 0) along a unit vector of random signs. */
-static double loss_at(probe *q, const param *p, int64_t j, double by)
+static double loss_at(gradient_probe *q, const param *p, int64_t j, double by)
 {
     double *v = (double *)q->m->params.value + p->at;
     double *old = xmalloc(p->count * sizeof *old);
@@ -34,7 +34,7 @@ static double loss_at(probe *q, const param *p, int64_t j, double by)
     return loss;
 }
 
-static double claimed(const probe *q, const param *p, int64_t j)
+static double claimed(const gradient_probe *q, const param *p, int64_t j)
 {
     const double *g = q->grad + p->at;
     if (j >= 0) return g[j];
@@ -44,7 +44,7 @@ static double claimed(const probe *q, const param *p, int64_t j)
 }
 
 /* The smallest relative error over a few step widths, because a step may cross a ReLU's kink. */
-static double error_of(probe *q, const param *p, int64_t j, double bound, double *difference)
+static double error_of(gradient_probe *q, const param *p, int64_t j, double bound, double *difference)
 {
     static const double widths[] = {1e-5, 1e-4, 2e-6, 3e-5, 4e-7};
     double g = claimed(q, p, j), best = INFINITY;
@@ -56,7 +56,7 @@ static double error_of(probe *q, const param *p, int64_t j, double bound, double
     return best;
 }
 
-static void compare_tensor(probe *q, const param *p, const pairing *w, check_result *r)
+static void compare_tensor(gradient_probe *q, const param *p, const pairing *w, check_result *r)
 {
     size_t largest = 0;
     for (size_t i = 1; i < p->count; i++)
@@ -99,9 +99,9 @@ static void check_surrogate(const model *m, const double *grad, const pairing *w
                    size == 0 ? "0 everywhere" : "not finite");
 }
 
-static void compare(model *m, pass *gradient, pass *forward, const pairing *w, check_result *r)
+static void compare_gradients(model *m, pass *gradient, pass *forward, const pairing *w, check_result *r)
 {
-    probe q = {.m = m, .forward = forward, .seed = 5};
+    gradient_probe q = {.m = m, .forward = forward, .seed = 5};
     if (pass_run(gradient, q.seed, &q.e)) {
         check_fail(r, "%s: %s", w->name, q.e.text);
         return;
@@ -146,7 +146,8 @@ static void with_model(const pairing *w, check_result *r, double dropout)
     if (pass_open(&training, &m, &s, true, 2, 0, &e) || pass_open(&plain, &m, &s, false, 2, 0, &e))
         check_fail(r, "%s: %s", w->name, e.text);
     else
-        compare(&m, &training, dropout > 0 || trains_otherwise(training.c, plain.c) ? &training : &plain, w, r);
+        compare_gradients(&m, &training, dropout > 0 || trains_otherwise(training.c, plain.c) ? &training : &plain, w,
+                          r);
     pass_close(&training);
     pass_close(&plain);
     model_free(&m);

@@ -323,7 +323,7 @@ static int trace_gradient(op_tape *t, const sample *s, err *e)
 }
 
 /* The smallest relative error over a few step widths, because a step may cross a kink. */
-static double error_of(op_tape *reference, const sample *s, int k, size_t j, double claimed, double *d, err *e)
+static double op_error(op_tape *reference, const sample *s, int k, size_t j, double claimed, double *d, err *e)
 {
     static const double widths[] = {1e-5, 1e-4, 2e-6, 4e-7};
     double best = INFINITY;
@@ -350,7 +350,7 @@ static void compare_gradient(const sample *s, int elements, check_result *r)
         for (int i = 0; i < elements && !e.text[0] && !sample_has_ids(s, k) && r->outcome != CHECK_FAIL; i++) {
             size_t j = (size_t)((check_hashed(41, (uint64_t)i) + 1) / 2 * (double)n);
             double claimed = g ? number_at(gradient.c->v[g].data, F64, j) : 0, d = 0;
-            double error = error_of(&reference, s, k, j, claimed, &d, &e);
+            double error = op_error(&reference, s, k, j, claimed, &d, &e);
             if (check_beyond(r, error))
                 check_fail(r,
                            "operation '%s': its grad for input %d at element %zu is %.9g, differences of its "

@@ -28,7 +28,7 @@ static void check_kept(size_t settled, size_t used, int n, const char *what, che
 }
 
 /* Checks that thousands of calls, under other dates and environments, build equal graphs. */
-static void trace_often(optim_bench *b, bool *kernels, check_result *r)
+static void trace_updates(optim_bench *b, bool *kernels, check_result *r)
 {
     enum { DAY = 86400 };
     uint64_t first = 0;
@@ -108,7 +108,7 @@ void check_updates(const plugin *p, check_result *r)
     if (optim_bench_open(&b, p, OPTIM_FEW, F64, NULL, &e)) {
         check_fail(r, "%s", e.text);
     } else {
-        trace_often(&b, &kernels, r);
+        trace_updates(&b, &kernels, r);
         if (kernels && r->outcome != CHECK_FAIL) update_often(&b, r);
     }
     optim_bench_close(&b);

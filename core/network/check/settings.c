@@ -51,7 +51,7 @@ void check_try(const plugin *p, const char *name, const char *value)
         name ? (setting){arena_printf(&check_given.memory, "%s.%s", p->desc.name, name), value} : (setting){0};
 }
 
-static void try_value(const plugin *p, const ab_option *q, const char *value, check_result *r)
+static void check_value(const plugin *p, const ab_option *q, const char *value, check_result *r)
 {
     check_try(p, q->name, value);
     for (size_t i = 0; i < LENGTH(through) && r->outcome != CHECK_FAIL; i++) {
@@ -69,12 +69,12 @@ void check_choices(const plugin *p, check_result *r)
     size_t before = check_given.most_pairings;
     check_given.most_pairings = 1;
     for (const ab_option *q = p->desc.params; q && q->name; q++) {
-        if (q->type == AB_BOOL) try_value(p, q, q->def != 0 ? "false" : "true", r), n++;
+        if (q->type == AB_BOOL) check_value(p, q, q->def != 0 ? "false" : "true", r), n++;
         if (q->type != AB_CHOICE) continue;
         char *choices = xstrdup(q->choices), *save = NULL;
         int i = 0;
         for (char *w = strtok_r(choices, "|", &save); w; w = strtok_r(NULL, "|", &save), i++)
-            if (i != (int)q->def) try_value(p, q, w, r), n++;
+            if (i != (int)q->def) check_value(p, q, w, r), n++;
         free(choices);
     }
     check_given.most_pairings = before;

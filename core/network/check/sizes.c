@@ -80,7 +80,7 @@ static double *open_losses(probe *q, pass *p, const sentences *s, int64_t more_r
 
 /* ---- the future ---- */
 
-static void compare_past(probe *q, const pass *p, const double *before, const double *after, int32_t first)
+static void compare_losses(probe *q, const pass *p, const double *before, const double *after, int32_t first)
 {
     char message[160];
     for (int64_t i = 0; i < q->s->n; i++)
@@ -105,7 +105,7 @@ static void see_future(probe *q, pass *p, const double *before)
         check_change_from(changed, firsts[k]);
         pass_fill(p, changed);
         double *after = losses(q, p);
-        if (after) compare_past(q, p, before, after, firsts[k]);
+        if (after) compare_losses(q, p, before, after, firsts[k]);
         free(after);
     }
     free(changed);

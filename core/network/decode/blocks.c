@@ -53,7 +53,7 @@ static choice likeliest(const blocks *x, const void *logits, int64_t row, bool u
 }
 
 /* Accepts the tokens that greedy decoding would choose, and proposes the next block. */
-static void advance(blocks *x, int64_t b, const void *logits, const void *const *proposal)
+static void advance_block(blocks *x, int64_t b, const void *logits, const void *const *proposal)
 {
     line *l = &x->at[b];
     int64_t row = b * x->k, last = row + x->k - 1;
@@ -72,7 +72,7 @@ static void advance(blocks *x, int64_t b, const void *logits, const void *const 
     for (int64_t j = 1; j < x->k; j++) x->tokens[b * x->k + j] = likeliest(x, proposal[j - 1], row, true, &log_sum).id;
 }
 
-static void finish(const search *s, line *l)
+static void finish_line(const search *s, line *l)
 {
     int64_t length = l->n + l->complete;
     if (search_unscored(s)) l->log_prob = 0;
@@ -94,14 +94,14 @@ static int run_block(blocks *x, int64_t *live, err *e)
     s->stats.blocks += before;
 #pragma omp parallel for schedule(dynamic, 8)
     for (int64_t b = 0; b < x->n; b++)
-        if (!x->at[b].over) advance(x, b, logits, proposal);
+        if (!x->at[b].over) advance_block(x, b, logits, proposal);
     for (int64_t b = 0; b < x->n; b++) {
         line *l = &x->at[b];
         if (!l->ids) continue;
         bad = bad || l->bad;
         s->stats.accepted += l->accepted;
         place_rows(x, b);
-        if (l->over && !l->bad) finish(s, l), --*live;
+        if (l->over && !l->bad) finish_line(s, l), --*live;
     }
     s->stats.select_seconds += ticks() - start;
     if (*live < before) streams_progress(s->all, before - *live);

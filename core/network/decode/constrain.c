@@ -58,8 +58,9 @@ static void mask_release(void *self, void *state)
 
 /* Decodes lines [p->n]. out [p->n]: the first of `nbest` hypotheses that the task accepts; else the first one, with
  * refused [p->n] = true. */
-static int search(model *m, const task_rules *r, const pairs *p, const char *const *lines, const beam_options *given,
-                  bool masked, char **out, bool *refused, task_routes *routes, beam_stats *stats, err *e)
+static int find_output(model *m, const task_rules *r, const pairs *p, const char *const *lines,
+                       const beam_options *given, bool masked, char **out, bool *refused, task_routes *routes,
+                       beam_stats *stats, err *e)
 {
     masking k = {r, p, lines, given->max_extra_tokens};
     decode_mask mask = {&k, mask_start, mask_advance, mask_allowed, mask_release};
@@ -108,7 +109,7 @@ static int search_again(model *m, const task_rules *r, const char *const *lines,
     for (int64_t i = 0; i < n; i++)
         if (refused[i]) line[k++] = lines[i];
     int bad = k ? pairs_encode(&p, line, NULL, k, r->src, r->tgt, e) : 0;
-    if (k && !bad) bad = search(m, r, &p, line, o, true, second, still, &found, stats, e);
+    if (k && !bad) bad = find_output(m, r, &p, line, o, true, second, still, &found, stats, e);
     routes->again += found.first;
     for (int64_t i = 0, j = 0; i < n && !bad; i++) {
         if (!refused[i]) continue;
@@ -132,7 +133,7 @@ int task_decode(model *m, const task_rules *r, const pairs *p, const char *const
     beam_stats sums = {0};
     bool *refused = xcalloc((size_t)p->n + 1, sizeof *refused);
     memset(out, 0, (size_t)p->n * sizeof *out);
-    int bad = search(m, r, p, lines, o, r->always, out, refused, &ways, &sums, e);
+    int bad = find_output(m, r, p, lines, o, r->always, out, refused, &ways, &sums, e);
     if (!bad && r->constrains && !r->always) bad = search_again(m, r, lines, p->n, o, out, refused, &ways, &sums, e);
     for (int64_t i = 0; i < p->n; i++) {
         ways.refused += refused[i];

@@ -427,7 +427,7 @@ void steps_follow(steps *s, const int32_t *parents)
 
 /* ---- fewer sentences ---- */
 
-static void move_rows(steps *s, int64_t from, int64_t to)
+static void move_step_rows(steps *s, int64_t from, int64_t to)
 {
     int32_t up = (int32_t)((from - to) * s->beam);
     for (int64_t h = 0; h < s->beam; h++) {
@@ -454,7 +454,7 @@ void steps_keep(steps *s, const bool *keep)
         if (!keep[b]) continue;
         if (n < b) {
             for (int64_t h = 0; h < s->beam; h++) move_states(s, b * s->beam + h, n * s->beam + h);
-            move_rows(s, b, n);
+            move_step_rows(s, b, n);
             move_source(s, b, n);
         }
         n++;

@@ -228,7 +228,7 @@ static int check_options(const beam_options *o, err *e)
     return 0;
 }
 
-static int check_block(const model *m, const beam_options *o, err *e)
+static int check_block_options(const model *m, const beam_options *o, err *e)
 {
     const ab_head_plugin *h = &m->head->iface.head;
     int64_t ahead = h->ahead && h->propose ? h->ahead(m->head_cfg) : 0;
@@ -250,7 +250,7 @@ static int check_block(const model *m, const beam_options *o, err *e)
 int beam_search(model *m, const pairs *sources, const beam_options *o, hypothesis *out, beam_stats *stats, err *e)
 {
     double start = ticks();
-    if (check_options(o, e) || check_block(m, o, e)) return -1;
+    if (check_options(o, e) || check_block_options(m, o, e)) return -1;
     if (!model_has_encoder(m)) return fail(e, "beam search over sources: expected a model with an encoder");
     memset(out, 0, (size_t)(sources->n * o->nbest) * sizeof *out);
     if (!sources->n) return 0;

@@ -17,7 +17,7 @@ typedef struct { /* one group being read */
     err *e;
 } reading;
 
-static int refuse(const reading *r, const char *message)
+static int refuse_group(const reading *r, const char *message)
 {
     return fail(r->e, "parameter_groups: '%s': %s", r->text, message);
 }
@@ -90,17 +90,17 @@ static int read_group(const reading *r)
     char *text = arena_strdup(&m->memory, r->text), *colon = strchr(text, ':'), *save = NULL;
     settings set = {0};
     *g = (param_group){.text = r->text, .lr = 1, .cfg = arena_alloc(&m->memory, m->optimizer->desc.cfg_size + 16)};
-    if (!colon) return refuse(r, "expected PATTERN ... : KEY=VALUE ...");
+    if (!colon) return refuse_group(r, "expected PATTERN ... : KEY=VALUE ...");
     *colon = 0;
     int n = 0;
     for (char *w = strtok_r(text, " \t", &save); w; w = strtok_r(NULL, " \t", &save), n++)
         if (choose(r, w)) return -1;
-    if (!n) return refuse(r, "expected a kind or a pattern of names before the colon");
+    if (!n) return refuse_group(r, "expected a kind or a pattern of names before the colon");
     for (size_t i = 0; i < m->set.n; i++) settings_set(&set, m->set.at[i].key, m->set.at[i].value, &m->memory);
     n = 0;
     for (char *w = strtok_r(colon + 1, " \t", &save); w; w = strtok_r(NULL, " \t", &save), n++)
         if (read_setting(r, g, &set, w)) return -1;
-    if (!n) return refuse(r, "expected KEY=VALUE after the colon");
+    if (!n) return refuse_group(r, "expected KEY=VALUE after the colon");
     const ab_plugin *d = &m->optimizer->desc;
     if (d->params && config_bind(&set, d->name, d->params, g->cfg, &m->memory, r->e))
         return fail_in(r->e, "parameter_groups: '%s': ", r->text);

@@ -39,7 +39,7 @@ static int check_plugins(const model *m, err *e)
 
 /* Refuses weights without a rule: those not made by ab_linear, whose inputs are unknown, and position tables as wide as
  * the model, which have their own scale. */
-static int check_parameters(const model *m, err *e)
+static int check_kinds(const model *m, err *e)
 {
     for (size_t i = 0; i < m->params.n; i++) {
         const param *p = &m->params.p[i];
@@ -56,5 +56,5 @@ static int check_parameters(const model *m, err *e)
 
 int parametrization_check(const model *m, err *e)
 {
-    return is_mup(&m->cfg) && (check_plugins(m, e) || check_parameters(m, e)) ? -1 : 0;
+    return is_mup(&m->cfg) && (check_plugins(m, e) || check_kinds(m, e)) ? -1 : 0;
 }

@@ -11,10 +11,10 @@ typedef struct {
     bool dplr;
     ab_t in[DPLR_IN]; /* q, k, v; then either beta, decay, or with dplr a, b, decay */
     int n;
-} scan;
+} delta_scan;
 
 /* The next state, given the state `kept`. */
-static ab_t next_state(ab_ctx *c, const scan *s, ab_t kept)
+static ab_t next_state(ab_ctx *c, const delta_scan *s, ab_t kept)
 {
     ab_t v = s->in[V], decay = s->in[s->dplr ? DPLR_DECAY : DECAY], change = {0};
     if (s->dplr) change = t_matmul(c, s->in[A], t_matmul(c, s->in[B], kept, 0, 0), 1, 0);
@@ -27,7 +27,7 @@ static ab_t next_state(ab_ctx *c, const scan *s, ab_t kept)
 }
 
 /* Decodes one token: updates the state that each hypothesis's parent carried. */
-static ab_t one_token(ab_ctx *c, const scan *s, int64_t each)
+static ab_t one_token(ab_ctx *c, const delta_scan *s, int64_t each)
 {
     const int64_t *d = tape_at(c, s->in[K])->dim;
     if (d[2] != each)
@@ -35,7 +35,7 @@ static ab_t one_token(ab_ctx *c, const scan *s, int64_t each)
     ab_t state = attn_carried(c, d[0], d[1], d[3], tape_at(c, s->in[V])->dim[3]);
     ab_t next = t_cache_reorder(c, state, c->attn->parents);
     for (int64_t i = 0; i < each; i++) {
-        scan one = *s;
+        delta_scan one = *s;
         for (int k = K; k < s->n; k++)
             if (each > 1 && s->in[k].id) one.in[k] = t_slice(c, s->in[k], -2, i, 1);
         next = next_state(c, &one, next);
@@ -51,7 +51,7 @@ static int64_t chunk_of(ab_ctx *c, ab_t k)
     return tape_at(c, k)->dim[3] > DELTA_CHUNK / 2 ? DELTA_CHUNK : DELTA_CHUNK / 2;
 }
 
-static ab_t all_positions(ab_ctx *c, const scan *s, int backwards)
+static ab_t all_positions(ab_ctx *c, const delta_scan *s, int backwards)
 {
     const backend *b = c->backend;
     const ab_t *x = s->in;
@@ -65,7 +65,7 @@ static ab_t all_positions(ab_ctx *c, const scan *s, int backwards)
 }
 /* Runs a recurrence with `each` positions per token. Only the position that it reaches last is read; the other
  * positions get queries of 0. */
-static ab_t all_tokens(ab_ctx *c, scan s, int64_t each, int backwards)
+static ab_t all_tokens(ab_ctx *c, delta_scan s, int64_t each, int backwards)
 {
     if (each == 1) return all_positions(c, &s, backwards);
     int64_t d[4], width = tape_at(c, s.in[V])->dim[3];
@@ -78,7 +78,7 @@ static ab_t all_tokens(ab_ctx *c, scan s, int64_t each, int backwards)
 }
 
 /* Broadcasts axes B and H of all inputs. Returns false after an error. */
-static bool given(ab_ctx *c, scan *s)
+static bool given(ab_ctx *c, delta_scan *s)
 {
     int64_t most[2] = {1, 1};
     if (!s->in[Q].id || !s->in[K].id || !s->in[V].id || c->error.text[0]) return false;
@@ -96,7 +96,7 @@ static bool given(ab_ctx *c, scan *s)
     return !c->error.text[0];
 }
 
-static ab_t run(ab_ctx *c, scan s)
+static ab_t run(ab_ctx *c, delta_scan s)
 {
     if (!given(c, &s)) return (ab_t){0};
     int64_t tokens = tape_at(c, s.in[Q])->dim[2], positions = tape_at(c, s.in[K])->dim[2];
@@ -120,12 +120,12 @@ static ab_t run(ab_ctx *c, scan s)
 
 ab_t host_delta_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t beta, ab_t decay)
 {
-    return run(c, (scan){"ab_delta_scan", false, {q, k, v, beta, decay}, DELTA_IN});
+    return run(c, (delta_scan){"ab_delta_scan", false, {q, k, v, beta, decay}, DELTA_IN});
 }
 ab_t host_dplr_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t decay)
 {
     if (!a.id || !b.id || !decay.id) return (ab_t){0};
-    return run(c, (scan){"ab_dplr_scan", true, {q, k, v, a, b, decay}, DPLR_IN});
+    return run(c, (delta_scan){"ab_dplr_scan", true, {q, k, v, a, b, decay}, DPLR_IN});
 }
 
 ab_t host_solve_lower(ab_ctx *c, ab_t l, ab_t b)

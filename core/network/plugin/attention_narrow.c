@@ -3,7 +3,7 @@
 #include "network/plugin/attention_context.h"
 #include <string.h>
 
-static ab_t record(ab_ctx *c, ab_t y, ab_t s, ab_t by, int64_t block)
+static ab_t record_narrow(ab_ctx *c, ab_t y, ab_t s, ab_t by, int64_t block)
 {
     if (!y.id || !by.id) return (ab_t){0};
     narrowed *n = arena_alloc(&c->memory, sizeof *n);
@@ -32,7 +32,7 @@ ab_t host_window(ab_ctx *c, ab_t s, ab_t from, ab_t to)
     ab_t before = t_binary(c, OP_LESS_THAN, key, from),
          behind = t_binary(c, OP_LESS_THAN, t_add_scalar(c, to, -1), key);
     ab_t y = t_binary(c, OP_ADD, s, t_mul_scalar(c, t_binary(c, OP_ADD, before, behind), -1e9));
-    return record(c, y, s, t_concat(c, from, to, -1), 0);
+    return record_narrow(c, y, s, t_concat(c, from, to, -1), 0);
 }
 
 /* Repeats each number `size` times: allowed [..,n] -> [..,keys]. */
@@ -66,5 +66,5 @@ ab_t host_key_blocks(ab_ctx *c, ab_t s, ab_t allowed, int64_t size)
     }
     allowed = host_detach(c, t_cast(c, allowed, c->compute == F64 ? F64 : F32));
     ab_t sees = t_binary(c, OP_LESS_THAN, one_number(c, 0), spread(c, allowed, size, keys));
-    return record(c, t_binary(c, OP_ADD, s, t_mul_scalar(c, t_add_scalar(c, sees, -1), 1e9)), s, allowed, size);
+    return record_narrow(c, t_binary(c, OP_ADD, s, t_mul_scalar(c, t_add_scalar(c, sees, -1), 1e9)), s, allowed, size);
 }

@@ -1,7 +1,7 @@
 /* lines.c - the service that reads a file's lines for tasks. */
 #include "network/plugin/plugin.h"
 #include "base/gzip.h"
-#include "text/tokens/places.h"
+#include "base/places.h"
 #include <stdlib.h>
 #include <string.h>
 

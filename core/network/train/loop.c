@@ -109,7 +109,7 @@ static bool is_mark(const training *t, int64_t step)
 }
 
 /* Runs one update. On the CPU, the update's losses are read at once, so NaN never reaches the weights. */
-static train_outcome update(training *t, err *e)
+static train_outcome run_update(training *t, err *e)
 {
     const config *c = &t->m->cfg;
     double start = ticks(), src = 0, tgt = 0, predicted = 0;
@@ -146,10 +146,10 @@ static train_outcome update(training *t, err *e)
 static train_outcome shown_update(training *t, err *e)
 {
     bool shown = t->j->show && t->step + 1 >= t->j->show_from;
-    if (!shown) return update(t, e);
+    if (!shown) return run_update(t, e);
     fprintf(t->j->show, "step %lld\n", (long long)t->step + 1);
     t->m->print_to = t->j->show;
-    train_outcome now = update(t, e);
+    train_outcome now = run_update(t, e);
     t->m->print_to = NULL;
     if (now == TRAIN_DONE && t->n_waiting) now = collect(t, e);
     if (now == TRAIN_DONE) fprintf(t->j->show, "loss %.9g per token\n", t->plain);

@@ -9,7 +9,7 @@ struct teacher {
     tapes tapes;
 };
 
-static bool same_words(const vocab *a, const vocab *b)
+static bool same_vocab(const vocab *a, const vocab *b)
 {
     char one[65], two[65];
     if (!a || !b) return !a && !b;
@@ -29,7 +29,7 @@ teacher *teacher_open(const char *path, const model *student, const vocab *src, 
     }
     t->m.wide_logits = true;
     t->tapes.m = &t->m;
-    if (!same_words(t->src, src) || !same_words(t->tgt, tgt)) {
+    if (!same_vocab(t->src, src) || !same_vocab(t->tgt, tgt)) {
         fail(e, "teacher = %s: has another vocabulary (%lld tokens, this run has %lld); expected the same tokens", path,
              (long long)vocab_size(t->tgt), (long long)vocab_size(tgt));
         teacher_close(t);

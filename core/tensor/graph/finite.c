@@ -18,7 +18,7 @@ static bool went_wrong(const node *v)
     return wrong;
 }
 
-static void describe(const ab_ctx *c, const node *v, int32_t i, char *out, size_t n)
+static void describe_node(const ab_ctx *c, const node *v, int32_t i, char *out, size_t n)
 {
     char shape[64], where[160] = "";
     if (v->file) snprintf(where, sizeof where, ", %.120s:%d", v->file, v->line);
@@ -42,7 +42,7 @@ bool tape_find_not_finite(ab_ctx *c, const run_options *o, char *out, size_t n)
         if (tape_run_node(c, i, o, NULL)) return false;
         for (int k = 0; k < v->n_out; k++)
             if (went_wrong(&c->v[i + k])) {
-                describe(c, v, i, out, n);
+                describe_node(c, v, i, out, n);
                 return true;
             }
     }

@@ -11,7 +11,10 @@
 
 enum { LINE = 64 }; /* bytes; every value starts at a multiple */
 
-static size_t bytes_of(const node *v) { return ((size_t)node_count(v) * dtype_size(v->type) + LINE - 1) / LINE * LINE; }
+static size_t padded_bytes(const node *v)
+{
+    return ((size_t)node_count(v) * dtype_size(v->type) + LINE - 1) / LINE * LINE;
+}
 static bool has_storage(const node *v)
 {
     return v->live && v->op != OP_PARAM && v->op != OP_CONST && v->op != OP_STATE && node_count(v) > 0;
@@ -95,7 +98,8 @@ static void share_storage(ab_ctx *c)
             int32_t r = plan_root(c, v->in[0]);
             const node *u = &c->v[r];
             bool dies = u->last == i && has_storage(u) && u->op != OP_INPUT && !u->data;
-            if (dies && u->phase == v->phase && bytes_of(u) == bytes_of(v) && node_count(u) == node_count(v)) from = r;
+            if (dies && u->phase == v->phase && padded_bytes(u) == padded_bytes(v) && node_count(u) == node_count(v))
+                from = r;
         }
         if (!from) continue;
         int32_t r = plan_root(c, from);
@@ -148,7 +152,7 @@ typedef struct {
     size_t n, cap, top;
 } holes;
 
-static size_t take(holes *s, size_t need)
+static size_t take_hole(holes *s, size_t need)
 {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < s->n; i++)
@@ -202,12 +206,15 @@ static bool there_before(const ab_ctx *c, int32_t i)
 
 /* The slab that holds a value, or NULL. The slab's first value reserves it; its last reader frees it. */
 static slab *slab_of(const ab_ctx *c, const node *v) { return v->slab ? &c->slabs[v->slab - 1] : NULL; }
-static size_t room_of(const ab_ctx *c, const node *v) { return bytes_of(v) * (size_t)(v->slab ? slab_of(c, v)->n : 1); }
+static size_t room_of(const ab_ctx *c, const node *v)
+{
+    return padded_bytes(v) * (size_t)(v->slab ? slab_of(c, v)->n : 1);
+}
 static bool take_room(holes *s, slab *all, node *v, size_t room) /* false: the slab has a place already */
 {
     bool first = !all || !all->taken;
-    size_t at = first ? take(s, room) : all->at;
-    v->offset = all ? at + (size_t)v->place * bytes_of(v) : at;
+    size_t at = first ? take_hole(s, room) : all->at;
+    v->offset = all ? at + (size_t)v->place * padded_bytes(v) : at;
     if (all) all->taken = true, all->at = at;
     return first;
 }
@@ -222,7 +229,7 @@ static void place_values(ab_ctx *c)
             node *v = &c->v[i];
             if (in_arena(c, i) && there_before(c, i) == (pass == 0)) {
                 slab *all = slab_of(c, v);
-                c->naive_size += bytes_of(v);
+                c->naive_size += padded_bytes(v);
                 if (take_room(&s, all, v, room_of(c, v))) {
                     int32_t last = all ? all->last : v->last;
                     next[i] = dying[last];
@@ -263,7 +270,7 @@ static void place_constants(ab_ctx *c)
     size_t at = 0;
     if (!on_device(c->backend)) return;
     for (int32_t i = 1; i < c->n; i++)
-        if (c->v[i].live && c->v[i].op == OP_CONST) at += bytes_of(&c->v[i]);
+        if (c->v[i].live && c->v[i].op == OP_CONST) at += padded_bytes(&c->v[i]);
     if (at) c->consts = c->backend->alloc(at);
     at = 0;
     for (int32_t i = 1; i < c->n; i++) {
@@ -272,7 +279,7 @@ static void place_constants(ab_ctx *c)
         char *to = (char *)c->consts + at;
         backend_write(c->backend, to, v->data, (size_t)node_count(v) * dtype_size(v->type));
         v->data = to;
-        at += bytes_of(v);
+        at += padded_bytes(v);
     }
 }
 
@@ -305,7 +312,7 @@ int tape_plan(ab_ctx *c, void *(*find_state)(void *self, const char *name, size_
         node *v = &c->v[i];
         if (v->op == OP_PARAM && c->params->value)
             v->data = (char *)c->params->value + c->params->p[v->param].at * dtype_size(v->type);
-        if (v->op == OP_STATE && v->live) v->data = find_state ? find_state(self, v->name, bytes_of(v)) : NULL;
+        if (v->op == OP_STATE && v->live) v->data = find_state ? find_state(self, v->name, padded_bytes(v)) : NULL;
         if (v->op == OP_STATE && v->live && !v->data)
             return fail(&c->error, "no memory was provided for state '%s'", v->name);
     }

@@ -23,7 +23,7 @@ static int64_t group_of(contrasts *x, const char *name)
 }
 
 /* Splits a line at its tabs, in place. */
-static int read_line(contrasts *x, const char *path, size_t number, char *line, err *e)
+static int read_contrast(contrasts *x, const char *path, size_t number, char *line, err *e)
 {
     char *field[FIELDS] = {line};
     size_t n = 1;
@@ -59,7 +59,7 @@ int contrasts_read(const char *path, contrasts *out, err *e)
         out->name = xcalloc(MOST_GROUPS, sizeof *out->name);
     }
     for (size_t i = 0; i < n_lines && !rc; i++)
-        if (*out->lines[i]) rc = read_line(out, path, i + 1, out->lines[i], e);
+        if (*out->lines[i]) rc = read_contrast(out, path, i + 1, out->lines[i], e);
     if (!rc && !out->n) rc = fail(e, "%s: found no line, expected SOURCE, RIGHT and WRONG, separated by tabs", path);
     if (rc) contrasts_free(out);
     return rc;

@@ -1,7 +1,7 @@
 /* dataset.c - encodes lines as ids, split by split. */
 #include "text/data/dataset.h"
 #include "base/cleanup.h"
-#include "text/tokens/places.h"
+#include "base/places.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -44,7 +44,7 @@ static void add_length(int64_t bins[LENGTH_BINS], int64_t words)
 
 static uint64_t hash_of(const char *text) { return hash64(text, strlen(text)); }
 /* A hash of both sides, which depends on their order. */
-static uint64_t pair_of(uint64_t src, uint64_t tgt) { return src * 0x9e3779b97f4a7c15u ^ (tgt + (src >> 32)); }
+static uint64_t hash_pair(uint64_t src, uint64_t tgt) { return src * 0x9e3779b97f4a7c15u ^ (tgt + (src >> 32)); }
 
 static int by_hash(const void *a, const void *b)
 {
@@ -104,12 +104,12 @@ static void inspect_split(const inspection *c, seen *all, bool *alone)
         if (!x.src) x.src = "";
         inspect_line(c, i, &x, *alone);
         uint64_t s = hash_of(x.src), t = hash_of(x.tgt);
-        src[i] = (key){s, i}, pair[i] = (key){pair_of(s, t), i};
-        if (train) turned[i] = s == t ? 0 : pair_of(t, s);
+        src[i] = (key){s, i}, pair[i] = (key){hash_pair(s, t), i};
+        if (train) turned[i] = s == t ? 0 : hash_pair(t, s);
         if (train) continue;
         count(c, has(all->pair, all->n, pair[i].hash), FAULT(in_train), i, &x);
         count(c, has(all->src, all->n, s), FAULT(src_in_train), i, &x);
-        count(c, s != t && has(all->pair, all->n, pair_of(t, s)), FAULT(swapped), i, &x);
+        count(c, s != t && has(all->pair, all->n, hash_pair(t, s)), FAULT(swapped), i, &x);
     }
     qsort(pair, (size_t)n, sizeof *pair, by_hash_and_place);
     for (int64_t i = 1; i < n; i++)

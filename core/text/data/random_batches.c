@@ -72,7 +72,7 @@ static void add_batch(recorded *r, rng *random, int64_t vocab, const line_length
     r->b[r->n++] = b;
 }
 
-static void count(recorded *r, const line_lengths *l)
+static void count_rows(recorded *r, const line_lengths *l)
 {
     int64_t longest, src = total(l->src, l->n, &longest), tgt = total(l->tgt, l->n, &longest);
     r->sentences += l->n, r->src_rows += src, r->tgt_rows += tgt;
@@ -114,7 +114,7 @@ int recorded_read(recorded *r, const char *path, int64_t seed, int64_t tokens, i
     for (size_t i = 0; i < n && !bad; i++) {
         if (lines[i][0] == '#') continue;
         bad = read_line(&l[i], &a, lines[i], path, i + 1, e);
-        if (!bad) count(r, &l[i]);
+        if (!bad) count_rows(r, &l[i]);
     }
     if (!bad && !r->sentences) bad = fail(e, "%s: found no batch", path);
     if (!bad && one_capacity)
@@ -133,7 +133,7 @@ void recorded_make(recorded *r, int64_t sentences, int64_t src_length, int64_t t
     line_lengths l = {arena_alloc(&a, (size_t)(sentences + 1) * sizeof *l.src),
                       arena_alloc(&a, (size_t)(sentences + 1) * sizeof *l.tgt), sentences};
     for (int64_t i = 0; i < sentences; i++) l.src[i] = (int32_t)src_length, l.tgt[i] = (int32_t)tgt_length;
-    count(r, &l);
+    count_rows(r, &l);
     r->b = xcalloc(1, sizeof *r->b);
     add_batch(r, &random, vocab, &l, 0, 0);
     share_limits(r);

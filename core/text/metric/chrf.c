@@ -71,15 +71,15 @@ static void count_orders(const int32_t *hyp, size_t n_h, const int32_t *ref, siz
 
 typedef struct {
     codes text, characters, words; /* words as numbers */
-} side;
+} chrf_side;
 
 typedef struct {
     codes spare;
     word_numbers known;
-    side hyp, ref;
-} workspace;
+    chrf_side hyp, ref;
+} chrf_workspace;
 
-static void workspace_free(workspace *w)
+static void chrf_workspace_free(chrf_workspace *w)
 {
     codes *all[] = {&w->spare,    &w->hyp.text,       &w->hyp.characters, &w->hyp.words,
                     &w->ref.text, &w->ref.characters, &w->ref.words};
@@ -88,21 +88,24 @@ static void workspace_free(workspace *w)
 }
 
 /* string.punctuation of Python */
-static bool is_punctuation(int32_t c) { return c > ' ' && c < 0x7f && strchr("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", c); }
+static bool is_ascii_punctuation(int32_t c)
+{
+    return c > ' ' && c < 0x7f && strchr("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", c);
+}
 
 /* Adds a word. A punctuation mark at the word's end, else at its beginning, is a word of its own (chrF++.py). */
-static void add_words(workspace *w, side *s, const int32_t *word, size_t n)
+static void add_words(chrf_workspace *w, chrf_side *s, const int32_t *word, size_t n)
 {
     size_t cut = n;
-    if (n > 1 && is_punctuation(word[n - 1]))
+    if (n > 1 && is_ascii_punctuation(word[n - 1]))
         cut = n - 1;
-    else if (n > 1 && is_punctuation(word[0]))
+    else if (n > 1 && is_ascii_punctuation(word[0]))
         cut = 1;
     codes_add(&s->words, word_number(&w->known, word, cut));
     if (cut < n) codes_add(&s->words, word_number(&w->known, word + cut, n - cut));
 }
 
-static int prepare(workspace *w, const chrf_options *o, side *s, const char *line, err *e)
+static int prepare_chrf(chrf_workspace *w, const chrf_options *o, chrf_side *s, const char *line, err *e)
 {
     if (codes_decode(&w->spare, line, e)) return -1;
     const codes *text = &w->spare;
@@ -117,14 +120,14 @@ static int prepare(workspace *w, const chrf_options *o, side *s, const char *lin
     return 0;
 }
 
-static int sentence(workspace *w, const chrf_options *o, const char *hyp, const char *const *const *refs, size_t n_refs,
-                    size_t i, double *row, err *e)
+static int chrf_sentence(chrf_workspace *w, const chrf_options *o, const char *hyp, const char *const *const *refs,
+                         size_t n_refs, size_t i, double *row, err *e)
 {
     double best = -1, own[3 * CHRF_MOST_ORDERS];
     word_numbers_clear(&w->known);
-    if (prepare(w, o, &w->hyp, hyp, e)) return fail_in(e, "hypotheses, line %zu: ", i + 1);
+    if (prepare_chrf(w, o, &w->hyp, hyp, e)) return fail_in(e, "hypotheses, line %zu: ", i + 1);
     for (size_t k = 0; k < n_refs; k++) {
-        if (prepare(w, o, &w->ref, refs[k][i], e)) return fail_in(e, "reference %zu, line %zu: ", k + 1, i + 1);
+        if (prepare_chrf(w, o, &w->ref, refs[k][i], e)) return fail_in(e, "reference %zu, line %zu: ", k + 1, i + 1);
         const codes *h = &w->hyp.characters, *r = &w->ref.characters;
         count_orders(h->c, h->n, r->c, r->n, (size_t)o->char_order, own);
         h = &w->hyp.words, r = &w->ref.words;
@@ -158,7 +161,7 @@ double chrf_from_stats(const double *sum, const chrf_options *o)
     return both ? 100 * f_score(precision / (double)both, recall / (double)both, factor) : 0;
 }
 
-static void sign(const chrf_options *o, size_t n_refs, chrf_score *out)
+static void sign_chrf(const chrf_options *o, size_t n_refs, chrf_score *out)
 {
     int used = snprintf(out->name, sizeof out->name, "chrF%lld", (long long)o->beta);
     for (int64_t i = 0; i < o->word_order && (size_t)used + 1 < sizeof out->name; i++)
@@ -172,12 +175,12 @@ static void sign(const chrf_options *o, size_t n_refs, chrf_score *out)
 int chrf_add(const chrf_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
              double *sum, double *stats, err *e)
 {
-    CLEANUP(workspace_free) workspace w = {0};
+    CLEANUP(chrf_workspace_free) chrf_workspace w = {0};
     double row[CHRF_MOST_STATS];
     size_t width = chrf_width(o);
     int status = n_refs ? 0 : fail(e, "chrF: there is no reference to score against");
     for (size_t i = 0; i < n && !status; i++) {
-        status = sentence(&w, o, hyp[i], refs, n_refs, i, row, e);
+        status = chrf_sentence(&w, o, hyp[i], refs, n_refs, i, row, e);
         for (size_t k = 0; k < width && !status; k++) sum[k] += row[k];
         if (stats && !status) memcpy(stats + i * width, row, width * sizeof *row);
     }
@@ -187,5 +190,5 @@ int chrf_add(const chrf_options *o, const char *const *hyp, const char *const *c
 void chrf_result(const chrf_options *o, const double *sum, size_t n_refs, chrf_score *out)
 {
     *out = (chrf_score){.score = chrf_from_stats(sum, o)};
-    sign(o, n_refs, out);
+    sign_chrf(o, n_refs, out);
 }

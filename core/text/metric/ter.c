@@ -13,7 +13,7 @@ static bool any_of(int32_t c, const int32_t (*ranges)[2], size_t n)
     return false;
 }
 
-static bool is_western_mark(int32_t c)
+static bool is_split_mark(int32_t c)
 {
     static const int32_t marks[][2] = {{'{', '~'}, {'[', '`'}, {' ', '&'}, {'(', '+'}, {':', '@'}, {'/', '/'}};
     return any_of(c, marks, LENGTH(marks));
@@ -40,7 +40,7 @@ static void normalize(codes *t, codes *spare)
     static const char *const escaped[][2] = {{"&quot;", "\""}, {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}};
     for (size_t i = 0; i < LENGTH(escaped); i++) codes_replace(t, spare, escaped[i][0], escaped[i][1]);
     codes_pad(t, spare);
-    codes_set_apart(t, spare, is_western_mark);
+    codes_set_apart(t, spare, is_split_mark);
     codes_replace(t, spare, "'s ", " 's ");
     codes_split_marks(t, spare);
 }
@@ -61,9 +61,9 @@ static void drop(codes *t, bool asian)
 typedef struct {
     codes text, spare, hyp, ref; /* hyp, ref: words as numbers */
     word_numbers known;
-} workspace;
+} ter_workspace;
 
-static void workspace_free(workspace *w)
+static void ter_workspace_free(ter_workspace *w)
 {
     codes_free(&w->text);
     codes_free(&w->spare);
@@ -74,7 +74,7 @@ static void workspace_free(workspace *w)
 
 enum { MOST_WORDS = 5000 }; /* a line's maximum, to keep the search's tables [hypothesis, reference] small */
 
-static int prepare(workspace *w, const ter_options *o, const char *line, codes *out, err *e)
+static int prepare_ter(ter_workspace *w, const ter_options *o, const char *line, codes *out, err *e)
 {
     out->n = 0;
     if (codes_decode(&w->text, line, e)) return -1;
@@ -90,14 +90,14 @@ static int prepare(workspace *w, const ter_options *o, const char *line, codes *
     return out->n <= MOST_WORDS ? 0 : fail(e, "found %zu words, expected at most %d", out->n, MOST_WORDS);
 }
 
-static int sentence(workspace *w, const ter_options *o, const char *hyp, const char *const *const *refs, size_t n_refs,
-                    size_t i, double row[TER_STATS], err *e)
+static int ter_sentence(ter_workspace *w, const ter_options *o, const char *hyp, const char *const *const *refs,
+                        size_t n_refs, size_t i, double row[TER_STATS], err *e)
 {
     int64_t fewest = INT64_MAX, words = 0;
     word_numbers_clear(&w->known);
-    if (prepare(w, o, hyp, &w->hyp, e)) return fail_in(e, "hypotheses, line %zu: ", i + 1);
+    if (prepare_ter(w, o, hyp, &w->hyp, e)) return fail_in(e, "hypotheses, line %zu: ", i + 1);
     for (size_t k = 0; k < n_refs; k++) {
-        if (prepare(w, o, refs[k][i], &w->ref, e)) return fail_in(e, "reference %zu, line %zu: ", k + 1, i + 1);
+        if (prepare_ter(w, o, refs[k][i], &w->ref, e)) return fail_in(e, "reference %zu, line %zu: ", k + 1, i + 1);
         int64_t edits = ter_edits(w->hyp.c, w->hyp.n, w->ref.c, w->ref.n);
         if (edits < fewest) fewest = edits;
         words += (int64_t)w->ref.n;
@@ -115,11 +115,11 @@ double ter_from_stats(const double sum[TER_STATS])
 int ter_add(const ter_options *o, const char *const *hyp, const char *const *const *refs, size_t n_refs, size_t n,
             double sum[TER_STATS], double *stats, err *e)
 {
-    CLEANUP(workspace_free) workspace w = {0};
+    CLEANUP(ter_workspace_free) ter_workspace w = {0};
     double row[TER_STATS];
     int status = n_refs ? 0 : fail(e, "TER: there is no reference to score against");
     for (size_t i = 0; i < n && !status; i++) {
-        status = sentence(&w, o, hyp[i], refs, n_refs, i, row, e);
+        status = ter_sentence(&w, o, hyp[i], refs, n_refs, i, row, e);
         for (size_t k = 0; k < TER_STATS && !status; k++) sum[k] += row[k];
         if (stats && !status) memcpy(stats + i * TER_STATS, row, sizeof row);
     }

@@ -174,7 +174,7 @@ static void split_compounds(codes *text, codes *spare)
     codes_swap(text, spare);
 }
 
-static bool any(int32_t c) { return c >= 0; }
+static bool is_any(int32_t c) { return c >= 0; }
 
 void tokenize(enum tokenizer kind, codes *text, codes *spare)
 {
@@ -183,7 +183,7 @@ void tokenize(enum tokenizer kind, codes *text, codes *spare)
     switch (kind) {
     case TOK_13a: tokenize_13a(text, spare); break;
     case TOK_intl: tokenize_intl(text, spare); break;
-    case TOK_char: codes_set_apart(text, spare, any); break;
+    case TOK_char: codes_set_apart(text, spare, is_any); break;
     case TOK_zh:
         while (from < text->n && codes_space(text->c[from])) from++;
         if (from > 0) memmove(text->c, text->c + from, (text->n - from) * sizeof *text->c);

@@ -1,7 +1,7 @@
 /* vocabularies.c - the five kinds of vocabulary and their serialised form. */
 #include "text/tokens/vocab.h"
 #include "base/cleanup.h"
-#include "text/tokens/places.h"
+#include "base/places.h"
 #include "text/tokens/spm_shim.h"
 #include "text/tokens/symbols.h"
 #include "text/tokens/wordpiece.h"

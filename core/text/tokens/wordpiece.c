@@ -57,10 +57,9 @@ void wordpiece_encode(const symbols *t, const char *line, id_list *out)
     AUTOFREE char *copy = xmalloc(strlen(line) + strlen(WORDPIECE_INSIDE) + 1);
     for (const char *s = line; *s; s += *s == ' ') {
         size_t n = symbol_length(s, true);
-        int64_t before = out->n, characters = 0;
+        int64_t before = out->n;
         char *word = memcpy(copy + strlen(WORDPIECE_INSIDE), s, n);
-        for (size_t i = 0; i < n; i++) characters += (word[i] & 0xc0) != 0x80;
-        if (characters > MOST_CHARACTERS || !encode_word(t, word, n, out)) {
+        if (utf8_count(word, n) > MOST_CHARACTERS || !encode_word(t, word, n, out)) {
             out->n = before;
             id_list_add(out, VOCAB_UNK);
         }

@@ -230,7 +230,7 @@ static int64_t count_matched(const evalb_params *p, side *gold, side *test)
 typedef struct {
     side gold, test;
     maxima reach, back;
-} workspace;
+} evalb_workspace;
 
 /* Compares the counted words and sets row->words and row->tags, or reports the first word that differs. */
 static bool compare_words(const evalb_params *p, const side *gold, const side *test, evalb_row *row)
@@ -253,7 +253,7 @@ static bool compare_words(const evalb_params *p, const side *gold, const side *t
     }
 }
 
-static void score_pair(const evalb_params *p, workspace *w, const char *test_line, evalb_row *row)
+static void score_pair(const evalb_params *p, evalb_workspace *w, const char *test_line, evalb_row *row)
 {
     side *gold = &w->gold, *test = &w->test;
     err problem = {0};
@@ -289,8 +289,8 @@ static void score_pair(const evalb_params *p, workspace *w, const char *test_lin
     if (form == TREE_GOOD) row->status = EVALB_VALID;
 }
 
-static int score_line(const evalb_params *p, workspace *w, const char *gold_line, const char *test_line, size_t line,
-                      evalb_row *row, err *e)
+static int score_line(const evalb_params *p, evalb_workspace *w, const char *gold_line, const char *test_line,
+                      size_t line, evalb_row *row, err *e)
 {
     err problem = {0};
     *row = (evalb_row){0};
@@ -328,7 +328,7 @@ static void tally(const evalb_row *row, evalb_result *r)
     r->two_or_less_sentences += row->crossing <= 2;
 }
 
-static double ratio(int64_t part, int64_t whole) { return whole ? (double)part / (double)whole : 0; }
+static double share_of(int64_t part, int64_t whole) { return whole ? (double)part / (double)whole : 0; }
 double evalb_percent(int64_t part, int64_t whole) { return whole ? 100 * (double)part / (double)whole : 0; }
 
 static void finish(evalb_result *r)
@@ -339,7 +339,7 @@ static void finish(evalb_result *r)
     r->strict_recall = evalb_percent(r->matched, r->gold_all);
     r->strict_f1 = evalb_percent(2 * r->matched, r->gold_all + r->test);
     r->complete = evalb_percent(r->complete_sentences, r->valid);
-    r->crossing = ratio(r->crossings, r->valid);
+    r->crossing = share_of(r->crossings, r->valid);
     r->no_crossing = evalb_percent(r->no_crossing_sentences, r->valid);
     r->two_or_less = evalb_percent(r->two_or_less_sentences, r->valid);
     r->tagging = evalb_percent(r->tags, r->words);
@@ -353,7 +353,7 @@ void evalb_sum(const evalb_row *rows, size_t n, int64_t least, int64_t most, eva
     finish(out);
 }
 
-static void workspace_free(workspace *w)
+static void evalb_workspace_free(evalb_workspace *w)
 {
     side_free(&w->gold);
     side_free(&w->test);
@@ -364,7 +364,7 @@ static void workspace_free(workspace *w)
 int evalb_brackets(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, evalb_seen *seen,
                    void *self, err *e)
 {
-    CLEANUP(workspace_free) workspace w = {0};
+    CLEANUP(evalb_workspace_free) evalb_workspace w = {0};
     int status = 0;
     for (size_t i = 0; i < n && !status; i++) {
         evalb_row row;
@@ -377,7 +377,7 @@ int evalb_brackets(const evalb_params *p, const char *const *gold, const char *c
 int evalb_score(const evalb_params *p, const char *const *gold, const char *const *test, size_t n, evalb_row *rows,
                 evalb_result *all, evalb_result *at_cutoff, err *e)
 {
-    CLEANUP(workspace_free) workspace w = {0};
+    CLEANUP(evalb_workspace_free) evalb_workspace w = {0};
     evalb_result whole = {0}, part = {0};
     int status = 0;
     for (size_t i = 0; i < n && !status; i++) {

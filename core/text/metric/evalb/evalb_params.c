@@ -58,7 +58,7 @@ static int unknown_key(const char *key, err *e)
 }
 
 /* Reads a line that is neither blank nor a comment, and overwrites it. */
-static int read_line(evalb_params *p, char *line, err *e)
+static int read_parameter(evalb_params *p, char *line, err *e)
 {
     static const char blanks[] = " \t\r\v\f";
     char *rest = line, *words[4] = {NULL};
@@ -96,7 +96,7 @@ int evalb_params_load(evalb_params *p, const char *path, err *e)
         char *line = trim(lines[i]);
         if (!*line || *line == '#') continue;
         err inner = {0};
-        if ((status = read_line(p, line, &inner))) fail(e, "%s:%zu: %s", path, i + 1, inner.text);
+        if ((status = read_parameter(p, line, &inner))) fail(e, "%s:%zu: %s", path, i + 1, inner.text);
     }
     return status;
 }

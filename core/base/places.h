@@ -1,6 +1,6 @@
 /* places.h - the file and line of a text, for messages. Only place_of is thread-safe. */
-#ifndef ABLATE_PLACES_H
-#define ABLATE_PLACES_H
+#ifndef ABLATE_BASE_PLACES_H
+#define ABLATE_BASE_PLACES_H
 #include <stddef.h>
 
 enum { PLACE = 512 };

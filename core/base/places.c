@@ -1,5 +1,5 @@
 /* places.c - lists the files whose lines are in memory. */
-#include "text/tokens/places.h"
+#include "base/places.h"
 #include "base/base.h"
 #include <stdlib.h>
 
