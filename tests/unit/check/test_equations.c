@@ -1,6 +1,6 @@
-/* Every shipped plugin that is part of a model, and the parts in Python beside INIs of experiments/parts, against plain NumPy written from its paper's equations: the loss of a
- * small model over four sentences, and the loss's gradient in every learned value (tests/oracle/plugins.py writes
- * golden/plugins.txt). */
+/* Every shipped plugin that is part of a model, and the parts in Python beside INIs of experiments/parts, against plain
+ * NumPy written from their papers' equations: the loss of a small model over four sentences, and the loss's gradient in
+ * every learned value (tests/oracle/plugins.py writes golden/plugins.txt). */
 #include "network/check/internal.h"
 #include "network/plugin/python.h"
 #include "network/settings/config.h"
