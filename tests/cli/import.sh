@@ -179,4 +179,76 @@ exits 0 ablate import turns.csv --as turns --metric acc --metric top5 --higher-i
 has err "With each run's best evaluation, base has 0.702, not 0.702; the sign of Δ changes for: b."
 exits 0 ablate import turns.csv --as turns --result best --metric acc --higher-is-better acc
 has err "acc is each run's best evaluation, chosen by the score that is reported."
+
+echo "names mean what the file calls them"
+{
+    echo "row,seed,er,er_test,ER"
+    for s in 1 2 3; do printf "base,$s,1.$s,5.$s,7.$s\nx,$s,2.$s,4.$s,6.$s\n"; done
+} >split.csv
+exits 0 ablate import split.csv --as split --metric er --metric er_test --metric ER --lower-is-better er \
+    --lower-is-better er_test --lower-is-better ER
+exits 0 ablate table split
+has out "Δ, interval and p: er of the row's design"
+exits 0 ablate table split --metric ER
+has out "Δ, interval and p: ER of the row's design"
+exits 3 ablate gate split x --metric er
+has out "not: er +1.0"
+
+echo "a run without a value counts as failed"
+{
+    echo "row,seed,step,acc"
+    for s in 1 2 3 4; do printf "base,$s,1,0.5\nbase,$s,2,0.6$s\nnew,$s,1,0.5\nnew,$s,2,0.8$s\n"; done
+} | sed 's/^new,4,\(.\),.*/new,4,\1,/' >steps.csv
+{
+    echo "row,seed,metric,value,status"
+    for s in 1 2 3 4; do printf "base,$s,acc,0.6$s,finished\nnew,$s,acc,0.8$s,finished\n"; done
+} | sed 's/^new,4,acc,.*/new,4,loss,9,crashed/' >long.csv
+sed 's/crashed/finished/' long.csv >unmeasured.csv
+{
+    echo '"Step","base-seed1 - acc","base-seed2 - acc","base-seed3 - acc","new-seed1 - acc","new-seed2 - acc","new-seed3 - acc"'
+    printf '1,0.1,0.2,0.3,0.4,0.5,\n2,0.1,0.2,0.3,0.4,0.5,\n'
+} >chart.csv
+for file in steps long unmeasured chart; do
+    exits 0 ablate import $file.csv --as $file --metric acc --higher-is-better acc
+    has err "1 run is without acc or did not end as planned; no verdict without --failed-as: new."
+    exits 0 ablate table $file
+    has out "No interval, p or verdict where runs failed or diverged: new (1)."
+    hasnt out "better"
+done
+printf 'row,seed,acc\nbase,1,70\nbase,2,71\nbase,3,72\nx,1,\nx,2,\nx,3,\n' >lost.csv
+exits 0 ablate import lost.csv --as lost --metric acc --higher-is-better acc --failed-as 0
+exits 0 ablate table lost
+has out "−71.0  −73.5 .. −68.5  <0.001  <0.001  worse"
+sed 's/^x,1,/x,1,80/; s/^x,2,/x,2,81/' lost.csv >part.csv
+exits 0 ablate import part.csv --as part --metric acc --higher-is-better acc
+exits 0 ablate table part turns --metric acc
+has out "with a run that failed or diverged"
+
+echo "the last scores per example count"
+{
+    echo "row,seed,step,example,acc"
+    for s in 1 2 3; do
+        for e in 1 2 3; do printf "base,$s,1,$e,0\nbase,$s,2,$e,1\nx,$s,1,$e,0\nx,$s,2,$e,1\n"; done
+    done
+} >examples.csv
+exits 0 ablate import examples.csv --as examples --metric acc --higher-is-better acc
+exits 0 ablate table examples
+has out "1.000 ± 0.000"
+exits 1 ablate import examples.csv --as examples --metric acc --higher-is-better acc --result best
+has err "--result best: found scores per example at several steps, of which the last count"
+
+echo "equal values differ by nothing"
+{
+    echo "row,seed,acc"
+    for s in {1..20}; do echo "base,$s,83.3"; done
+    for s in 1 2 3 4 5 6 7; do echo "x,$s,83.3"; done
+} >equal.csv
+exits 0 ablate import equal.csv --as equal --metric acc --higher-is-better acc
+exits 0 ablate table equal
+has out "0.0     0.0 .. 0.0  1.000   1.000  undecided"
+awk -F, 'BEGIN { OFS = "," } NR == 1 { print; next } { print $1, $2, (($1 == "x") ? 0.5 : 1) * 1e-10 * (1 + $2 / 100) }' \
+    equal.csv | awk -F, '$2 <= 5' | sed '1i row,seed,acc' | awk '!seen[$0]++' >tiny.csv
+exits 0 ablate import tiny.csv --as tiny --metric acc --higher-is-better acc
+exits 0 ablate table tiny --stats full
+has out "0.008 "
 finish

@@ -105,12 +105,12 @@ static bool is_chart(const char *const *heading, size_t n, arena *a, chart *out)
 }
 
 static int add_chart(sheet *s, const chart *c, const char *const *cells, size_t n, const char *name, size_t line,
-                     err *e)
+                     bool first, err *e)
 {
     for (size_t i = 1; i < n; i++) {
         const char *const pairs[][2] = {
             {SHEET_ROW, c->runs[i]}, {SHEET_STEP, cells[0]}, {SHEET_METRIC, c->metrics[i]}, {SHEET_VALUE, cells[i]}};
-        if (c->runs[i] && *cells[i] && sheet_add_pairs(s, name, line, pairs, LENGTH(pairs), e)) return -1;
+        if (c->runs[i] && (*cells[i] || first) && sheet_add_pairs(s, name, line, pairs, LENGTH(pairs), e)) return -1;
     }
     return 0;
 }
@@ -157,7 +157,7 @@ int csv_parse(sheet *s, const char *text, size_t n, const char *name, err *e)
             if (i != width)
                 bad = fail(e, "line %zu: found %zu cells, expected %zu as in the first line", line, i, width);
             else if (in_chart)
-                bad = add_chart(s, &of, cells, width, name, line, e);
+                bad = add_chart(s, &of, cells, width, name, line, !records, e);
             else
                 bad = sheet_start(s, name, line, e);
             for (size_t k = 0; k < width && !bad && !in_chart; k++)

@@ -73,7 +73,7 @@ static cJSON *variant_of(foreign *f, const foreign_options *o, size_t row, size_
 static cJSON *result_of(foreign *f, const outcome *x, const foreign_options *o)
 {
     cJSON *r = cJSON_CreateObject();
-    const char *how = x->n_points && x->step >= 0 ? (o->best ? "best" : "last") : "final";
+    const char *how = x->n_points && x->step >= 0 ? (o->best && f->direction[x->metric] ? "best" : "last") : "final";
     cJSON_AddStringToObject(r, "metric", f->metrics.at[x->metric]);
     if (f->direction[x->metric]) cJSON_AddStringToObject(r, "direction", f->direction[x->metric]);
     if (x->step >= 0) cJSON_AddNumberToObject(r, "step", (double)x->step);
@@ -213,8 +213,8 @@ void foreign_describe(const foreign *f, const foreign_options *o, str *out)
                                                 : "no direction: --higher-is-better or --lower-is-better sets one",
                  m == f->headline ? "; judged" : "");
     str_addf(out, "\n  result     %s\n",
-             c->step == SIZE_MAX ? "the value in the file"
-             : o->best           ? "each run's best evaluation"
-                                 : "each run's last evaluation");
+             c->step == SIZE_MAX                    ? "the value in the file"
+             : o->best && f->direction[f->headline] ? "each run's best evaluation"
+                                                    : "each run's last evaluation");
     for (size_t i = 0; i < f->n_warnings; i++) str_addf(out, "warning: %s\n", f->warnings[i]);
 }

@@ -125,13 +125,13 @@ static bool is_wanted(const foreign_options *o, const char *metric)
     return !o->metrics.n;
 }
 
-/* Adds the value. If it is missing: recorded as missing in a table without steps, left out of a curve. */
+/* Adds a value, or that the run exists (metric NULL, empty cell): without any value it counts as one that failed. */
 static int add_observed(foreign *f, observation x, const char *metric, const char *cell, size_t *cap, err *e)
 {
-    if (read_value(f, x.record, metric, cell, &x, e)) return -1;
-    if (x.failed) x.step = -1, x.example = SIZE_MAX, x.value = NAN, x.missing = true;
-    if (x.missing && !x.failed && f->columns.step != SIZE_MAX) return 0;
-    x.metric = names_add(&f->metrics, &f->mem, metric);
+    x.missing = !metric;
+    if (metric && read_value(f, x.record, metric, cell, &x, e)) return -1;
+    if (x.failed || x.missing) x.step = -1, x.example = SIZE_MAX, x.value = NAN, x.missing = true;
+    x.metric = metric ? names_add(&f->metrics, &f->mem, metric) : SIZE_MAX;
     f->seen = grow(f->seen, cap, f->n_seen + 1, sizeof *f->seen);
     f->seen[f->n_seen++] = x;
     return 0;
@@ -155,7 +155,8 @@ static int read_record(foreign *f, const foreign_options *o, size_t i, str *row,
     if (c->value == SIZE_MAX) return 0;
     const char *metric = sheet_cell(&f->s, i, c->metric);
     if (!metric) return bad_cell(f, i, SHEET_METRIC, NULL, "the name of a metric", e);
-    return is_wanted(o, metric) ? add_observed(f, x, metric, sheet_cell(&f->s, i, c->value), cap, e) : 0;
+    if (is_wanted(o, metric) && add_observed(f, x, metric, sheet_cell(&f->s, i, c->value), cap, e)) return -1;
+    return o->metrics.n && !same(metric, o->metrics.at[0]) ? add_observed(f, x, NULL, NULL, cap, e) : 0;
 }
 
 static int order(size_t a, size_t b) { return a < b ? -1 : a > b; }
@@ -166,8 +167,8 @@ static int compare(const void *pa, const void *pb)
     if (!c) c = a->seed < b->seed ? -1 : a->seed > b->seed;
     if (!c) c = order(a->metric, b->metric);
     if (!c) c = order(a->example != SIZE_MAX, b->example != SIZE_MAX);
-    if (!c && a->example != SIZE_MAX) c = order(a->example, b->example);
     if (!c) c = a->step < b->step ? -1 : a->step > b->step;
+    if (!c && a->example != SIZE_MAX) c = order(a->example, b->example);
     if (!c) c = order(!a->missing, !b->missing); /* missing values first: a value in another record counts */
     return c ? c : order(a->record, b->record);
 }
@@ -226,6 +227,8 @@ static outcome outcome_of(const foreign *f, const observation *x, size_t n, bool
     while (plain < n && x[plain].example == SIZE_MAX && x[plain].step < 0) plain++; /* no step: sorted first */
     while (plain + o.n_points < n && x[plain + o.n_points].example == SIZE_MAX) o.n_points++;
     o.points = x + plain, o.examples = o.points + o.n_points, o.n_examples = n - plain - o.n_points;
+    while (o.n_examples && o.examples->step < x[n - 1].step)
+        o.examples++, o.n_examples--; /* the last evaluation counts */
     for (size_t i = 0; i < o.n_points; i++) {
         double v = o.points[i].value;
         bool better = same(direction, "min") ? v < o.best : v > o.best;
@@ -238,10 +241,11 @@ static outcome outcome_of(const foreign *f, const observation *x, size_t n, bool
         else
             o.value = o.last, o.step = o.points[o.n_points - 1].step;
     }
-    if (plain) o.value = x[plain - 1].value, o.step = -1;
+    bool has_plain = plain && !x[plain - 1].missing;
+    if (has_plain) o.value = x[plain - 1].value, o.step = -1;
     for (size_t i = 0; i < o.n_examples; i++) sum += o.examples[i].value;
     double mean = o.n_examples ? sum / (double)o.n_examples : NAN;
-    if (o.n_examples && !plain && !o.n_points) o.value = mean;
+    if (o.n_examples && !has_plain && !o.n_points) o.value = mean;
     for (double scale = 1; scale <= 100 && o.n_examples >= LEAST_EXAMPLES && isfinite(mean); scale *= 100)
         if (fabs(o.value - scale * mean) <= 0.005 * fabs(o.value) + 1e-9 && !o.has_stats)
             o.has_stats = true, o.scale = scale;
@@ -284,9 +288,7 @@ static void check_examples(foreign *f)
             if (!first) first = o;
             if (o->n_examples != first->n_examples) why = "runs have different examples";
             for (size_t k = 0; k < o->n_examples && !why; k++)
-                if (o->examples[k].example != first->examples[k].example ||
-                    o->examples[k].step != first->examples[k].step)
-                    why = "runs have different examples";
+                if (o->examples[k].example != first->examples[k].example) why = "runs have different examples";
         }
         if (first && !why && !strcasecmp(f->metrics.at[m], "PPL")) why = "perplexity is no mean over examples";
         if (!why) continue;
@@ -339,6 +341,8 @@ int foreign_read(const char *const *paths, size_t n, const foreign_options *o, f
         if (sheet_read(&f->s, paths[i], e)) return -1;
     sheet_unify_numbers(&f->s);
     if (shape_find(&f->s, o, &f->columns, &f->mem, e)) return -1;
+    if (o->best && f->columns.example != SIZE_MAX && f->columns.step != SIZE_MAX)
+        return fail(e, "--result best: found scores per example at several steps, of which the last count");
     size_t cap = 0;
     str row = {0};
     int bad = 0;
@@ -349,6 +353,8 @@ int foreign_read(const char *const *paths, size_t n, const foreign_options *o, f
     }
     str_free(&row);
     if (bad || set_judged(f, o, e)) return -1;
+    for (size_t i = 0; i < f->n_seen; i++)
+        if (f->seen[i].metric == SIZE_MAX) f->seen[i].metric = f->headline;
     qsort(f->seen, f->n_seen, sizeof *f->seen, compare);
     if (same(f->s.format, SHEET_EVENTS)) drop_resumed(f);
     if (check_twice(f, e) || make_outcomes(f, o, e)) return -1;

@@ -17,11 +17,13 @@ typedef struct {
     arena mem;
 } tasks;
 
-static bool all_positive(const measure *m)
+/* Failed runs leave a row without a score, since the runs that are left are a selection. */
+static bool all_positive(const gathered_row *row, int metric)
 {
+    const measure *m = &row->of[metric];
     for (size_t i = 0; i < m->n; i++)
         if (!(m->values[i] > 0)) return false;
-    return m->n && !m->diverged;
+    return m->n && !m->diverged && !row->failed;
 }
 
 static int read_task(reader *r, const char *name, const across_options *o, tasks *all, err *e)
@@ -38,8 +40,10 @@ static int read_task(reader *r, const char *name, const across_options *o, tasks
                     g->headline < 0 ? "no run has a result"
                                     : "its metric has no direction; choose another by --metric");
     if (!base) return fail(e, "%s: found no base, but scores are relative to base", name);
-    if (!all_positive(&base->of[g->headline]))
-        return fail(e, "%s: found runs of base whose %s is missing, not finite or not above 0, expected all above 0",
+    if (!all_positive(base, g->headline))
+        return fail(e,
+                    "%s: found runs of base that failed, or whose %s is missing, not finite or not above 0, expected "
+                    "all above 0",
                     name, g->headings[g->headline]);
     return 0;
 }
@@ -52,7 +56,8 @@ static bool tasks_of(const tasks *all, const char *name, across_task *out)
         size_t at = row_named(&g->x, name);
         if (at == NO_ROW || g->x.rows[at].same_as || g->rows[at].base == NO_ROW) return false;
         const measure *m = &g->rows[at].of[g->headline], *b = &g->rows[g->rows[at].base].of[g->headline];
-        if (!all_positive(m) || !all_positive(b)) return false;
+        if (!all_positive(&g->rows[at], g->headline) || !all_positive(&g->rows[g->rows[at].base], g->headline))
+            return false;
         out[i] = (across_task){b->values, m->values, b->n, m->n, g->facts[g->headline].direction < 0};
     }
     return true;
@@ -77,10 +82,11 @@ static void describe_tasks(const tasks *all, size_t left_out, grid *t)
                      "of base on the same task; intervals: 95 %% percentile bootstrap over runs of row and base, "
                      "within tasks (Agarwal et al. 2021).");
     if (left_out)
-        grid_footnote(t,
-                      "%zu row%s left out: not in all of these experiments, or with a run that diverged or has a value "
-                      "not above 0.",
-                      left_out, left_out == 1 ? " is" : "s are");
+        grid_footnote(
+            t,
+            "%zu row%s left out: not in all of these experiments, or with a run that failed or diverged or has a value "
+            "not above 0.",
+            left_out, left_out == 1 ? " is" : "s are");
     str_free(&of);
 }
 

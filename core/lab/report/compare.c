@@ -205,14 +205,18 @@ static size_t find_best(const comparison_task *t, const row_runs *runs, double m
     return best;
 }
 
-/* Intersects the interval so far with this look's, computed at the level of its p. */
-static void narrow(comparison *out, const comparison *now, size_t look)
+/* Intersects the interval so far with this look's, computed at the level of its p. False: they are disjoint; the looks
+ * before contradict this one, and its own interval counts. */
+static bool narrow(comparison *out, const comparison *now, size_t look)
 {
     double d = now->percent ? log1p(now->delta / 100) : now->delta;
     double half = howe_half_width(now->v, now->df, now->u, now->choice, 0.05 * look_weights[look]);
     double low = comparison_shown(now, d - half), high = comparison_shown(now, d + half);
     if (!(out->low >= low)) out->low = low;
     if (!(out->high <= high)) out->high = high;
+    if (out->low <= out->high) return true;
+    out->low = low, out->high = high;
+    return false;
 }
 
 /* Computes p and interval of each row over its looks: with the first 3, 5, 10, 20 seeds of each side. */
@@ -230,7 +234,8 @@ static void repeat_looks(const comparison_task *t, comparison *out)
             size_t base = t->base_seeds > look_seeds[k] ? t->base_seeds : look_seeds[k];
             bool looked = now[i].n == look_seeds[k] && now[i].n_base == base && !isnan(out[i].p);
             p[i][k] = looked ? now[i].p : NAN, equivalent[i][k] = looked ? now[i].p_equivalent_alone : NAN;
-            if (!isnan(p[i][k])) narrow(&out[i], &now[i], k);
+            if (isnan(p[i][k]) || narrow(&out[i], &now[i], k)) continue;
+            for (size_t before = 0; before < k; before++) p[i][before] = equivalent[i][before] = NAN;
         }
     }
     for (size_t i = 0; i < t->n; i++) {

@@ -84,9 +84,11 @@ static int index_of(const gathered *g, const char *metric)
     return NO_HEADLINE;
 }
 
-/* Finds the metric of the runs that a user's name means; NULL: none. */
+/* Finds the metric that a user's name means, in an import the one of exactly this name; NULL: none. */
 static const char *metric_of(const gathered *g, const char *name)
 {
+    for (size_t i = 0; g->foreign && name && i < g->x.n_metrics; i++)
+        if (same(g->x.metrics[i], name)) return g->x.metrics[i];
     size_t m = name ? metric_named(g->x.metrics, g->x.n_metrics, name) : g->x.n_metrics;
     return m < g->x.n_metrics ? g->x.metrics[m] : NULL;
 }
@@ -375,6 +377,8 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
                     .sustained = o->sustained};
     int rc = reader_experiment(r, name, READ_STATS, a, &g->x, e);
     if (rc) return rc;
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        for (size_t k = 0; k < g->x.rows[i].n_runs; k++) g->foreign = g->foreign || g->x.rows[i].runs[k].foreign;
     read_rules(g, a);
     if (reader_trials(r, g->x.name, a, &g->trials_made, &g->n_trials, e) ||
         reader_old_verdicts(r, g->x.name, a, &g->old_verdicts, &g->n_old, e) || choose_metrics(g, o, a, e))
@@ -386,7 +390,6 @@ int gather(reader *r, const char *name, const table_options *o, bool find_best, 
         measure_row(g, &g->rows[i], a);
         for (size_t k = 0; k < g->x.rows[i].n_runs; k++) {
             const read_run *run = &g->x.rows[i].runs[k];
-            g->foreign = g->foreign || run->foreign;
             if (run->status == DB_DONE && run->check_failed) g->rows[i].unsound = run->check_failed;
             g->rows[i].changed += run->status == DB_DONE && !run->recorded &&
                                   changed_since(plugins, run->plugins_json, run->plugins_loaded);

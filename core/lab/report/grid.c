@@ -120,7 +120,7 @@ static void print_text(const grid *g, size_t columns, str *out)
 static void md_text(str *out, const char *text)
 {
     for (; *text; text++) {
-        if (strchr("|*_<\\", *text)) str_addc(out, '\\');
+        if (strchr("|*_<\\", *text) || has_prefix(text, "~~") || has_prefix(text, "](")) str_addc(out, '\\');
         str_addc(out, *text);
     }
 }

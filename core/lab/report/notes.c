@@ -132,7 +132,7 @@ static double detectable_with(const comparison *c, size_t n, double alpha)
 {
     arm row = c->planned_row, base = c->planned_base;
     double more = n ? (double)(n - 1) / (double)(row.n - 1) : 1; /* n seeds in every row enlarge the pool, too */
-    if (n) row.n = base.n = n;
+    if (n) row.n = n, base.n = n > base.n ? n : base.n;
     return comparison_shown(c, least_detectable(&row, &base, c->u, c->most_df * more, alpha, 0.8));
 }
 
@@ -293,7 +293,7 @@ static void footnote_not_recorded(const gathered *g, grid *t)
 static void footnote_unfinished(const gathered *g, grid *t)
 {
     size_t runs = 0, falling = 0;
-    for (size_t i = 0; i < g->x.n_rows; i++)
+    for (size_t i = 0; i < g->x.n_rows && !g->foreign; i++)
         for (size_t k = 0; k < g->x.rows[i].n_runs && !g->x.rows[i].same_as; k++) {
             const read_run *run = &g->x.rows[i].runs[k];
             if (run->status != DB_DONE || !run->n_results || run->total_steps <= 0) continue;

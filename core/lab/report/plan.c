@@ -61,6 +61,10 @@ static void print_needed(const plan_task *t, const known *k, double effect, doub
     str_addf(out, "%s: ", what);
     if (!n) {
         double floor = least_detectable_floor(k->u, alpha, 0.8);
+        if (floor < effect) {
+            str_add(out, "more than 10,000 seeds per row\n");
+            return;
+        }
         str_addf(out,
                  "no number of seeds is enough: sentence variance alone hides the difference (%.1f times as many "
                  "sentences are needed)\n",

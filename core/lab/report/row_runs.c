@@ -81,7 +81,7 @@ row_runs row_runs_collect(const comparison_task *t, const read_row *row, bool is
         scores[r.n++] = metric_in_percent(m) ? log(x->value) : x->value;
     }
     for (size_t i = r.n; i < r.n_all; i++) r.values[i] = t->failed_as ? *t->failed_as : NAN;
-    for (; t->failed_as && r.n && r.n < r.n_all; r.n++)
+    for (; t->failed_as && r.n < r.n_all; r.n++)
         scores[r.n] = metric_in_percent(m) ? log(*t->failed_as) : *t->failed_as;
     double *z = row_runs_influences(&r);
     r.arm = arm_measure(scores, z, r.n, z ? r.results[0]->stats.n : 0);

@@ -20,8 +20,9 @@ arm arm_measure(const double *scores, const double *z, size_t n, size_t m)
 {
     arm a = {.n = n, .m = m, .mean = NAN, .s2 = NAN, .df = n ? (double)(n - 1) : 0, .msi = NAN, .widening = 1};
     double sum = 0, squares = 0;
-    for (size_t s = 0; s < n; s++) sum += scores[s];
-    if (n) a.mean = sum / (double)n;
+    bool equal = true; /* then neither mean nor variance is rounded */
+    for (size_t s = 0; s < n; s++) sum += scores[s], equal = equal && scores[s] == scores[0];
+    if (n) a.mean = equal ? scores[0] : sum / (double)n;
     for (size_t s = 0; s < n; s++) squares += (scores[s] - a.mean) * (scores[s] - a.mean);
     if (n > 1) a.s2 = a.expected_s2 = squares / (double)(n - 1);
     if (!n || !m) return a.m = 0, a;

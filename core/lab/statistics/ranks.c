@@ -55,8 +55,6 @@ superiority superiority_of(const double *a, size_t n_a, const double *b, size_t 
 
 /* ---- permutations ---- */
 
-static double tolerance(double x) { return 1e-9 * (1 + fabs(x)); }
-
 /* The sums of every subset of v[n]; sum[from[k]] .. sum[from[k + 1] - 1] are those of the subsets of k values. */
 typedef struct {
     double sum[1 << (MOST_PERMUTED / 2 + 1)];
@@ -115,18 +113,18 @@ static size_t as_far(const double *sums, size_t n, double with, double total, si
 /* Every choice of n_a values joins a subset of the values' first half and a subset of their second half. */
 double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b)
 {
-    double all[MOST_PERMUTED], total = 0, own = 0;
+    double all[MOST_PERMUTED], total = 0, own = 0, size = 0;
     size_t n = n_a + n_b, half = n / 2, as_large = 0, ways = 0;
     if (!n_a || !n_b || n > MOST_PERMUTED) return NAN;
     for (size_t i = 0; i < n; i++) {
         all[i] = i < n_a ? a[i] : b[i - n_a];
-        total += all[i];
+        total += all[i], size += fabs(all[i]);
         own += i < n_a ? a[i] : 0;
     }
     subsets *low = xmalloc(2 * sizeof *low), *high = low + 1;
     sum_subsets(low, all, half);
     sum_subsets(high, all + half, n - half);
-    double observed = gap_of(own, total, n_a, n_b), least = observed - tolerance(observed);
+    double observed = gap_of(own, total, n_a, n_b), least = observed - 1e-9 * observed - 1e-13 * size;
     for (size_t k = n_a > n - half ? n_a - (n - half) : 0; k <= half && k <= n_a; k++) {
         double *rest = high->sum + high->from[n_a - k];
         size_t n_rest = high->from[n_a - k + 1] - high->from[n_a - k];

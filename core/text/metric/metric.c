@@ -67,8 +67,8 @@ size_t metric_named(const char *const *names, size_t n, const char *name)
     const char *split = metric_split(name, NULL, &plain);
     AUTOFREE char *of_test = xprintf("%s" METRIC_OF_TEST, name), *of_dev = xstrndup(name, plain);
     const char *tried[] = {split ? name : of_test, split && same(split, "dev") ? of_dev : name};
-    for (size_t k = 0; k < LENGTH(tried) && found == n; k++)
-        for (found = 0; found < n && strcasecmp(names[found], tried[k]);) found++;
+    for (size_t k = 0; k < 2 * LENGTH(tried) && found == n; k++) /* in this case first, then in any */
+        for (found = 0; found < n && (k % 2 ? strcasecmp : strcmp)(names[found], tried[k / 2]);) found++;
     return found;
 }
 

@@ -89,7 +89,6 @@ static void draw_subsets(const double *difference, size_t n, size_t width, doubl
 double stats_paired_p(stats_score score, const void *options, const double *a, const double *b, size_t n, size_t width,
                       size_t trials, uint64_t seed)
 {
-    const double rounding = 1e-9; /* smaller differences of scores (up to 100) come from the order of additions */
     AUTOFREE double *work = xcalloc((n + trials + 4) * width, sizeof *work);
     double *sum_a = work, *sum_b = sum_a + width, *x = sum_b + width, *y = x + width, *difference = y + width,
            *moved = difference + n * width;
@@ -98,7 +97,8 @@ double stats_paired_p(stats_score score, const void *options, const double *a, c
         add(sum_b, b + i * width, width);
         for (size_t k = 0; k < width; k++) difference[i * width + k] = a[i * width + k] - b[i * width + k];
     }
-    double observed = fabs(score(sum_a, options) - score(sum_b, options));
+    double of_a = score(sum_a, options), of_b = score(sum_b, options), observed = fabs(of_a - of_b);
+    double rounding = 1e-11 * (fabs(of_a) + fabs(of_b)); /* smaller differences come from the order of additions */
     size_t as_large = 0;
     if (n == 0 || !isfinite(observed)) return NAN;
     draw_subsets(difference, n, width, moved, trials, seed);
