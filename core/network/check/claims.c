@@ -137,31 +137,34 @@ static double *rows_with(const plugin *p, const plugin *position, uint32_t role,
     return out;
 }
 
-void check_positions(const plugin *p, check_result *r)
+static void positions_in(const plugin *p, uint32_t role, size_t *claimed, check_result *r)
 {
     err e = {0};
-    size_t n = 0, claimed = 0;
-    uint32_t role = p->iface.attention.roles & AB_CAUSAL ? AB_CAUSAL : AB_SELF;
-    if (!(p->iface.attention.roles & role)) {
-        check_none(r, "positions act in self-attention only");
-        return;
-    }
-    double *none = rows_with(p, NULL, role, &n, &e);
+    size_t n = 0;
+    double *none = p->iface.attention.roles & role ? rows_with(p, NULL, role, &n, &e) : NULL;
     for (size_t k = 0; k < LENGTH(probes) && none; k++) {
         if (!(p->iface.attention.accepts & probes[k].claim)) continue;
         double *with = rows_with(p, &probes[k].position, role, &n, &e), most = 0;
         for (size_t i = 0; i < n && with; i++) most = check_larger(most, fabs(with[i] - none[i]));
         if (with && !(most > 1e-9))
             check_fail(r,
-                       "%s: .accepts claims %s, but such a position changes no output: runs with and without it would "
-                       "be equal. %s; or leave the claim out",
-                       p->desc.name, probes[k].name, probes[k].advice);
+                       "%s: .accepts claims %s, but in a%s such a position changes no output: runs with and without it "
+                       "would be equal. %s; or leave the claim out",
+                       p->desc.name, probes[k].name, role == AB_SELF ? "n encoder" : " decoder", probes[k].advice);
         free(with);
-        claimed++;
+        ++*claimed;
     }
     if (e.text[0]) check_none(r, "%s", e.text); /* check 'build' reports faults; only layers run other plugins */
-    check_note(r, "%zu kinds of positions change its outputs", claimed);
     free(none);
+}
+
+void check_positions(const plugin *p, check_result *r)
+{
+    size_t claimed = 0;
+    positions_in(p, AB_SELF, &claimed, r);
+    positions_in(p, AB_CAUSAL, &claimed, r);
+    if (!(p->iface.attention.roles & (AB_SELF | AB_CAUSAL))) check_none(r, "positions act in self-attention only");
+    check_note(r, "%zu positions of encoder and decoder change its outputs", claimed);
 }
 
 /* ---- parameters at their limits ---- */

@@ -70,7 +70,7 @@ static void step_through(model *m, const sentences *s, const double *full, const
     int32_t holder[HYPOTHESES], parents[HYPOTHESES], tokens[HYPOTHESES];
     for (int i = 0; i < HYPOTHESES; i++) holder[i] = i;
     steps_open(&d, m);
-    bool bad = steps_start(&d, &p, which, SOURCES, BEAM, length, &e);
+    bool bad = steps_start(&d, &p, which, SOURCES, BEAM, length + 9, &e); /* no step knows the target's length */
     steps_narrow(&d);
     for (int t = 0; t < length && !bad && r->outcome != CHECK_FAIL; t++) {
         int beam = (int)d.beam; /* steps_narrow makes this 1 in the first step, except on a device */

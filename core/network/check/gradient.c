@@ -61,10 +61,11 @@ static void compare_tensor(gradient_probe *q, const param *p, const pairing *w, 
     size_t largest = 0;
     for (size_t i = 1; i < p->count; i++)
         if (fabs(q->grad[p->at + i]) > fabs(q->grad[p->at + largest])) largest = i;
-    if (q->grad[p->at + largest] == 0 && (has_suffix(p->name, ".q.w") || has_suffix(p->name, ".k.w")))
+    if (q->grad[p->at + largest] == 0)
         check_fail(
             r,
-            "%s: the gradient of %s is 0 everywhere, so it learns nothing; in C, 1 / in->d_k is 0: write 1.0 / in->d_k",
+            "%s: the gradient of %s is 0 everywhere, so it learns nothing: its result is not used, or multiplied "
+            "by 0; in C, 1 / in->d_k is 0: write 1.0 / in->d_k",
             w->name, p->name);
     for (int k = -1; k < ELEMENTS && r->outcome != CHECK_FAIL; k++) {
         int64_t j = k < 0    ? -1
@@ -145,7 +146,10 @@ static void with_model(const pairing *w, check_result *r, double dropout)
     }
     if (pass_open(&training, &m, &s, true, 2, 0, &e) || pass_open(&plain, &m, &s, false, 2, 0, &e))
         check_fail(r, "%s: %s", w->name, e.text);
-    else
+    for (size_t k = 0; k < m.params.n && training.c; k++)
+        if (m.params.p[k].buffer && !m.params.p[k].sets)
+            check_fail(r, "%s: no step of training sets the buffer %s (ab_set_buffer)", w->name, m.params.p[k].name);
+    if (r->outcome != CHECK_FAIL)
         compare_gradients(&m, &training, dropout > 0 || trains_otherwise(training.c, plain.c) ? &training : &plain, w,
                           r);
     pass_close(&training);

@@ -262,14 +262,18 @@ static double left_over(const plugin *p, double lr, err *e)
 void check_minimises(const plugin *p, check_result *r)
 {
     static const double rates[] = {1, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001};
-    double best = INFINITY, rate = 0;
+    double best = INFINITY, rate = 0, first = NAN;
+    bool by_rate = false;
     err e = {0};
     for (size_t i = 0; i < LENGTH(rates) && !e.text[0]; i++) {
         double left = left_over(p, rates[i], &e);
+        first = i ? first : left, by_rate = by_rate || left != first;
         if (left < best) best = left, rate = rates[i];
     }
     if (e.text[0])
         check_fail(r, "%s", e.text);
+    else if (!by_rate)
+        check_fail(r, "seven learning rates give equal values: the update does not use lr");
     else if (check_beyond(r, best))
         check_fail(r,
                    "after 400 updates %.3g of the loss of a well-conditioned quadratic is left at the best of seven "

@@ -14,15 +14,20 @@ int check_some_rates(const plugin *p, const void *cfg, err *e)
 {
     for (size_t i = 0; i < LENGTH(plans); i++) {
         const ab_run_plan *plan = &plans[i];
-        double most = 0;
+        ab_run_plan twice = *plan;
+        double most = 0, by_lr = 0;
+        twice.lr *= 2;
         for (int64_t s = 1; s <= plan->steps; s++) {
             double lr = p->iface.schedule.lr(cfg, plan, s);
+            by_lr = fmax(by_lr, fabs(p->iface.schedule.lr(cfg, &twice, s) - lr));
             if (!isfinite(lr) || lr < 0)
                 return fail(
                     e, "update %lld of %lld (lr %g, lr_min %g, warmup %lld): the rate is %g, expected a number >= 0",
                     (long long)s, (long long)plan->steps, plan->lr, plan->lr_min, (long long)plan->warmup, lr);
             most = fmax(most, lr);
         }
+        if (!(by_lr > 0))
+            return fail(e, "twice the lr of %g changes no rate: expected rates that depend on lr", plan->lr);
         if (!(most > 0)) return fail(e, "%lld updates with lr %g: every rate is 0", (long long)plan->steps, plan->lr);
     }
     return 0;

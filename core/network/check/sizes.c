@@ -162,7 +162,7 @@ static void leave_company(probe *q, const pass *all, const double *together)
     free(one);
 }
 
-static void one_size(const size_case *z, const pairing *w, bool training, check_result *r)
+static void one_size(const size_case *z, const pairing *w, bool training, double dropout, check_result *r)
 {
     err e = {0};
     probe q = {.z = z, .w = w, .training = training, .r = r, .s = xmalloc(sizeof *q.s)};
@@ -170,6 +170,7 @@ static void one_size(const size_case *z, const pairing *w, bool training, check_
     model_kind k = {.compute = z->compute,
                     .layers = z->layers,
                     .heads = z->heads,
+                    .dropout = dropout,
                     .width = widths[(size_t)(z - sizes) % LENGTH(widths)],
                     .spread = z->spread};
     fill(q.s, z);
@@ -220,8 +221,9 @@ void check_sizes(const plugin *p, check_result *r)
     for (size_t i = 0; i < LENGTH(sizes) && r->outcome != CHECK_FAIL; i++) {
         const pairing *with = sizes[i].longest > 100 ? &all[free_one] : &all[i % n];
         if (sizes[i].longest + 21 > reach || sizes[i].longest > check_given.most_tokens) continue;
-        for (int training = 0; training < 2 && r->outcome != CHECK_FAIL; training++)
-            if (!training || !on_batch) one_size(&sizes[i], with, training, r);
+        one_size(&sizes[i], with, false, 0, r);
+        if (!on_batch && r->outcome != CHECK_FAIL) one_size(&sizes[i], with, true, 0, r);
+        if (!on_batch && r->outcome != CHECK_FAIL && sizes[i].longest < 10) one_size(&sizes[i], with, true, 0.3, r);
         done++;
     }
     check_try(p, NULL, NULL);

@@ -76,19 +76,6 @@ static codes *prepare(workspace *w, const bleu_options *o, const char *line, err
     return text;
 }
 
-int bleu_words(const bleu_options *o, const char *line, str *out, err *e)
-{
-    CLEANUP(workspace_free) workspace w = {0};
-    codes *text = prepare(&w, o, line, e);
-    const char *between = "";
-    for (size_t i = 0, from; text && words_next(text->c, text->n, &i, &from);) {
-        str_add(out, between);
-        codes_encode(text->c + from, i - from, out);
-        between = " ";
-    }
-    return text ? 0 : -1;
-}
-
 /* Writes the BLEU_STATS numbers of sentence i to row. */
 static int sentence(workspace *w, const bleu_options *o, const char *hyp, const char *const *const *refs, size_t n_refs,
                     size_t i, double *row, err *e)

@@ -45,6 +45,4 @@ int bleu_add(const bleu_options *o, const char *const *hyp, const char *const *c
 void bleu_result(const bleu_options *o, const double sum[BLEU_STATS], size_t n_refs, bleu_score *out);
 /* BLEU from the sum of all rows. */
 double bleu_from_stats(const double sum[BLEU_STATS], const bleu_options *o);
-/* Appends a line's tokens as BLEU compares them, separated by spaces. */
-int bleu_words(const bleu_options *o, const char *line, str *out, err *e);
 #endif

@@ -32,15 +32,6 @@ int codes_decode(codes *t, const char *s, err *e)
     return 0;
 }
 
-void codes_encode(const int32_t *c, size_t n, str *b)
-{
-    for (size_t i = 0; i < n; i++) {
-        utf8proc_uint8_t bytes[4];
-        utf8proc_ssize_t used = utf8proc_encode_char(c[i], bytes);
-        str_addn(b, (const char *)bytes, (size_t)used);
-    }
-}
-
 bool codes_space(int32_t c)
 {
     if (c < 0x80) return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20);

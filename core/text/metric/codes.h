@@ -13,8 +13,6 @@ void codes_free(codes *t);
 void codes_add(codes *t, int32_t c);
 /* Replaces t by the code points of s. Invalid UTF-8 is an error with the byte's column (from 1) and value. */
 int codes_decode(codes *t, const char *s, err *e);
-/* Appends c[0..n) to b as UTF-8. */
-void codes_encode(const int32_t *c, size_t n, str *b);
 /* str.isspace() of one character, which decides where str.split() splits and what str.strip() removes. */
 bool codes_space(int32_t c);
 /* out = str.lower() of t: simple mappings, U+0130 as two code points, sigma by its position in the word. */

@@ -3,6 +3,7 @@
 #include "golden.h"
 #include "text/metric/bleu.h"
 #include "text/metric/ngrams.h"
+#include "text/metric/words.h"
 
 enum { MAX_LINES = 256, MAX_FIELDS = MAX_LINES + 16, FIELDS = 4 };
 static const char *lines[FIELDS][MAX_LINES]; /* lines of field 0, hypotheses, and 1..3, references */
@@ -15,6 +16,31 @@ static bleu_options options(const char *tok, const char *lowercase, const char *
     CHECK_INT(bleu_options_parse(&o, tok, lowercase[0] == '1', smooth, &e), 0);
     CHECK_TEXT(e.text, "");
     return o;
+}
+
+static void add_code(str *out, int32_t c)
+{
+    const int bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const int first[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    str_addc(out, (char)(first[bytes] | c >> 6 * (bytes - 1)));
+    for (int k = bytes - 2; k >= 0; k--) str_addc(out, (char)(0x80 | (c >> 6 * k & 0x3f)));
+}
+
+/* Appends a line's tokens as BLEU compares them, separated by spaces. */
+static void add_words(const bleu_options *o, const char *line, str *out)
+{
+    codes text = {0}, lowered = {0}, spare = {0};
+    err e = {0};
+    CHECK_INT(codes_decode(&text, line, &e), 0);
+    if (o->lowercase) codes_lower(&text, &lowered);
+    codes *t = o->lowercase ? &lowered : &text;
+    tokenize(o->tok, t, &spare);
+    const char *between = "";
+    for (size_t i = 0, from; words_next(t->c, t->n, &i, &from); between = " ") {
+        str_add(out, between);
+        for (size_t k = from; k < i; k++) add_code(out, t->c[k]);
+    }
+    codes_free(&text), codes_free(&lowered), codes_free(&spare);
 }
 
 /* Checks a record: words TOK LC FIELD INDEX:WORDS.. */
@@ -30,8 +56,8 @@ static void check_words(char **f, size_t n)
         if (words)
             str_add(&expected, shown(words));
         else
-            CHECK_INT(bleu_words(&plain, text[i], &expected, NULL), 0);
-        CHECK_INT(bleu_words(&o, text[i], &found, NULL), 0);
+            add_words(&plain, text[i], &expected);
+        add_words(&o, text[i], &found);
         CHECK_TEXT(str_text(&found), str_text(&expected));
         str_free(&found);
         str_free(&expected);
