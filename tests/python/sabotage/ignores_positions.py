@@ -1,4 +1,4 @@
-# says: `accepts` claims ab.BIAS_HOOK, but in an encoder such a position changes no output: runs with and without it would be equal. call c.scores, which adds the bias, or c.position on your own scores
+# says: `accepts` claims ab.BIAS_HOOK, but in an encoder such a position changes no output
 import ablate as ab
 
 
