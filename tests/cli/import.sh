@@ -251,4 +251,17 @@ awk -F, 'BEGIN { OFS = "," } NR == 1 { print; next } { print $1, $2, (($1 == "x"
 exits 0 ablate import tiny.csv --as tiny --metric acc --higher-is-better acc
 exits 0 ablate table tiny --stats full
 has out "0.008 "
+
+echo "what is planned from imports"
+exits 0 ablate plan equal --detect "1e-9 acc" --sd 0.5
+has out "more than 10,000 seeds per row"
+{
+    echo "row,seed,acd"
+    for s in {1..20}; do echo "base,$s,$((s * 7 % 20))"; done
+    for s in 1 2 3; do echo "x,$s,$((s * 3))"; done
+} >wide.csv
+exits 0 ablate import wide.csv --as wide --metric acd --higher-is-better acd
+exits 0 ablate table wide
+least=$(grep -o "Least detectable.*" out | grep -oE "[0-9.]+ with [0-9]+ seeds|with (5|10|20) [0-9.]+" | grep -oE "^[0-9.]+|[0-9.]+$" | xargs)
+equal "$(tr ' ' '\n' <<<"$least" | sort -rg | xargs)" "$least" "more seeds detect less"
 finish

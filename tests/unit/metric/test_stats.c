@@ -41,6 +41,8 @@ static void check_by_hand(void)
     double c[] = {0, 9, 0, 9, 0, 9, 1, 9}, d[] = {3, 9, 1, 9, 1, 9, 0, 9};
     CHECK_NEAR(exact_p(stats_ratio, c, d, 4, 2), 0.5, 0);
     CHECK_NEAR(stats_paired_p(stats_ratio, NULL, c, d, 4, 2, STATS_TRIALS, STATS_SEED), 0.5, allowed(0.5));
+    for (size_t i = 0; i < 8; i += 2) c[i] *= 1e-12, d[i] *= 1e-12; /* p does not depend on the unit */
+    CHECK_NEAR(stats_paired_p(stats_ratio, NULL, c, d, 4, 2, STATS_TRIALS, STATS_SEED), 0.5, allowed(0.5));
     /* one sentence, or no difference: every swap differs as much */
     CHECK_NEAR(stats_paired_p(stats_ratio, NULL, a, b, 1, 2, STATS_TRIALS, STATS_SEED), 1, 0);
     CHECK_NEAR(stats_paired_p(stats_ratio, NULL, a, a, 3, 2, STATS_TRIALS, STATS_SEED), 1, 0);
