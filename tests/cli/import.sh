@@ -264,4 +264,5 @@ exits 0 ablate import wide.csv --as wide --metric acd --higher-is-better acd
 exits 0 ablate table wide
 least=$(grep -o "Least detectable.*" out | grep -oE "[0-9.]+ with [0-9]+ seeds|with (5|10|20) [0-9.]+" | grep -oE "^[0-9.]+|[0-9.]+$" | xargs)
 equal "$(tr ' ' '\n' <<<"$least" | sort -rg | xargs)" "$least" "more seeds detect less"
+exits 0 ablate plot steps -o curve.svg
 finish

@@ -178,7 +178,8 @@ static int over_steps(plot *p, reader *r, err *e)
     for (size_t i = 0; i < n_runs && !rc; i++)
         for (size_t k = 0; k < runs[i].n; k++) {
             const char *name = runs[i].curves[k].metric;
-            if (!metric && has_prefix(name, "dev")) metric = name;
+            bool judged = p->g.foreign && p->g.headline >= 0 && same(name, p->g.metrics[p->g.headline]);
+            if (!metric && (has_prefix(name, "dev") || judged)) metric = name;
             found = found || same(name, metric);
             if (!i) str_addf(&known, "%s%s", k ? ", " : "", name);
         }
