@@ -12,7 +12,7 @@ from ablate import _native as native
 from ablate._context import Context
 from ablate._elsewhere import disturb, move
 from ablate._error import Error
-from ablate._info import Parameter
+from ablate._info import Parameter, Plan
 from ablate._tensor import Tensor
 from ablate._words import in_python
 
@@ -85,7 +85,7 @@ def _place(error: BaseException, path: str) -> tuple[str, int]:
     file, line, trace = path, 0, error.__traceback__
     while trace:
         name = trace.tb_frame.f_code.co_filename
-        if not name.startswith((_OWN, "<")):
+        if not name.startswith((_OWN + os.sep, "<")):
             if name == path or os.path.dirname(name) == os.path.dirname(path):
                 file, line = name, trace.tb_lineno
         trace = trace.tb_next
@@ -99,7 +99,18 @@ def _words(error: BaseException) -> str:
         return f"{type(error).__name__}: {error.msg}"
     if isinstance(error, SystemExit):
         return "the plugin ends the process: plugins return, they do not exit"
-    return f"{type(error).__name__}: {error}"
+    try:
+        return f"{type(error).__name__}: {error}"
+    except BaseException as second:
+        return f"{type(error).__name__}, whose text fails with {type(second).__name__}"
+
+
+def _bytes(text: str) -> bytes:
+    """Return a text as the program reads it, whatever it contains; a file's name as the system has it."""
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(errors="replace")
 
 
 _logged: set[str] = set()
@@ -110,12 +121,12 @@ def _log(error: BaseException) -> None:
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)
-    if sum(not frame.filename.startswith((_OWN, "<")) for frame in frames) < 2:
+    if sum(not frame.filename.startswith((_OWN + os.sep, "<")) for frame in frames) < 2:
         return
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     if text not in _logged:
         _logged.add(text)
-        native.services.log(text.rstrip().encode())
+        native.services.log(_bytes(text.rstrip()))
 
 
 def _refuse(address: int, error: BaseException, path: str, first: int) -> None:
@@ -140,7 +151,7 @@ def _refuse(address: int, error: BaseException, path: str, first: int) -> None:
     if not placed:
         _log(error)
     name = native.host.at(address, None if placed else _keep_text(file), line or first)
-    native.host.function("fail").call(name, _words(error).encode())
+    native.host.function("fail").call(name, _bytes(_words(error)))
 
 
 _texts: dict[str, bytes] = {}
@@ -148,7 +159,7 @@ _texts: dict[str, bytes] = {}
 
 def _keep_text(text: str | None) -> bytes | None:
     """Return bytes that live to the end, one for each text."""
-    return None if text is None else _texts.setdefault(text, text.encode())
+    return None if text is None else _texts.setdefault(text, _bytes(text))
 
 
 # ---- calls of the plugin's functions ----
@@ -183,6 +194,8 @@ def traced(address: int, function: Callable[..., Any], call: Callable[..., Any],
         with guard.tracing():
             y = call(c, lambda i: made.setdefault(i, Tensor(c, i)))
         if void:
+            if y is not None:
+                raise Error(f"{getattr(function, '__name__', 'the function')} returned {y!r}, expected nothing")
             return 0
         name = getattr(function, "__name__", "the function")
         if isinstance(y, Tensor):
@@ -292,7 +305,10 @@ class Description:
 
         def plain(cfg: int, given: Any) -> Any:
             if name == "lr":
-                return float(f(native.AbRunPlan.from_address(given[0]), given[1], **read(cfg)))
+                rate = f(Plan(native.AbRunPlan.from_address(given[0])), given[1], **read(cfg))
+                if not isinstance(rate, (int, float)):
+                    raise Error(f"lr returned {rate!r}, expected a number{'; is a `return` missing?' if rate is None else ''}")
+                return float(rate)
             if name == "slot_shape":
                 shape = f(Parameter(native.AbParameter.from_address(given[0])), given[1], **read(cfg)) or (0,)
                 to: Any = (native.I64 * 4).from_address(given[2])
@@ -306,8 +322,12 @@ class Description:
                     return plain(cfg, given)
             except BaseException as error:
                 file, line = _place(error, self.path)
-                native.services.log(f"{file}:{line}: {_words(error)}".encode())
-                return float("nan") if name == "lr" else 0 if name != "slot_shape" else None
+                native.services.log(_bytes(f"{file}:{line or f.__code__.co_firstlineno}: {_words(error)}"))
+                if name != "slot_shape":
+                    return float("nan") if name == "lr" else -1
+                shape: Any = (native.I64 * 4).from_address(given[2])
+                shape[:] = [-1] * 4
+                return None
 
         return call
 
@@ -479,7 +499,7 @@ def describe(file: bytes, address: int, size: int) -> None:
     except BaseException as error:
         place, line = _place(error, path)
         _log(error)
-        answer.error = f"{place}{f':{line}' if line else ''}: {_words(error)}".encode()[:1990]
+        answer.error = _bytes(f"{place}{f':{line}' if line else ''}: {_words(error)}")[:1990]
 
 
 def reword(message: bytes, address: int, size: int) -> None:

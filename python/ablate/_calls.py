@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from os import fsencode, sep
 from os.path import dirname
 
 from ablate import _native as native
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from ablate._info import Info, Shape
 
-_OWN = dirname(__file__)
+_OWN = dirname(__file__) + sep
+OPTIONAL = {("delta_scan", 4), ("delta_scan", 5), ("long_conv", 3)}  # arguments that may be None
 WHOLE = {"int", "int64_t", "ab_fn", "ab_projection"}
 _file_names: dict[str, bytes] = {}  # as the program reads them; empty: this module's own
 
@@ -31,7 +33,7 @@ def _caller() -> tuple[FrameType, bytes]:
         file = frame.f_code.co_filename
         name = _file_names.get(file)
         if name is None:
-            name = _file_names[file] = b"" if file.startswith(_OWN) else file.encode()
+            name = _file_names[file] = b"" if file.startswith(_OWN) else fsencode(file)
         before = None if name else frame.f_back
         if not before:
             return frame, name
@@ -55,6 +57,8 @@ class Calls(HostFunctions, Named):
         return super()._lacks(name)
 
     def _at(self) -> int:
+        if self._ended:
+            raise Error("a context of another call; contexts end with their call")
         frame, name = _caller()
         return native.host.at(self._address, name, frame.f_lineno)
 
@@ -67,11 +71,12 @@ class Calls(HostFunctions, Named):
         if kind == "ab_t":
             if isinstance(value, Tensor):
                 return self._own(value, f"{name}: argument {place} is")._id
-            if value is None:
+            if value is None and ((name, place) in OPTIONAL or name.startswith("grad of ")):
                 return 0
             if isinstance(value, (int, float)):
                 return self._raw("full", *self._dims((1,)), float(value))
-            raise Error(f"{name}: argument {place} is {value!r}, expected a tensor or a number")
+            hint = "; is a `return` missing?" if value is None else ""
+            raise Error(f"{name}: argument {place} is {value!r}, expected a tensor or a number{hint}")
         if kind == "double":
             if isinstance(value, (int, float)):
                 return float(value)

@@ -64,7 +64,38 @@ class Info(Named):
             setattr(self, name, bool(value) if kind is ctypes.c_uint32 and name != "role" else value)
 
 
-class Parameter:
+class Plan(Named):
+    """
+    The run of a schedule: a copy, which the schedule may change.
+
+    Parameters
+    ----------
+    of : Structure
+        The program's ab_run_plan.
+
+    Attributes
+    ----------
+    lr, lr_min : float
+        The largest and the least learning rate of the INI.
+    warmup, steps : int
+        Updates of the warm-up, and of the run.
+    d_model : int
+        The model's width.
+    """
+
+    _whose = "the plan"
+    lr: float
+    lr_min: float
+    warmup: int
+    steps: int
+    d_model: int
+
+    def __init__(self, of: Any) -> None:
+        for name, _ in of._fields_:
+            setattr(self, name, getattr(of, name))
+
+
+class Parameter(Named):
     """
     The parameter that an optimizer updates, `Context.this_parameter`.
 
@@ -92,6 +123,7 @@ class Parameter:
     shape: Shape
     parts: tuple[int, ...]
     heads: int
+    _whose = "the parameter"
 
     def __init__(self, of: Any) -> None:
         self.name, self.kind = of.name.decode(), of.kind

@@ -44,8 +44,22 @@ class Option:
     def __init__(
         self, type_: int, default: float, low: float, high: float, choices: str | None, doc: str
     ) -> None:
+        if not isinstance(doc, str):
+            raise Error(f"doc: found {doc!r}, expected a text")
+        for number in (default, low, high):
+            if not isinstance(number, (int, float)) or number - number != 0:
+                raise Error(f"found {number!r}, expected a finite number")
+        if type_ == INT and any(number != int(number) for number in (default, low, high)):
+            raise Error(f"found {default!r}, {low!r}, {high!r}, expected whole numbers")
         self.type, self.default, self.low, self.high = type_, default, low, high
         self.choices, self.doc = choices, doc
+
+
+def _list_of_words(what: str, given: Any) -> Any:
+    """Return a sequence of texts as it is; anything else is an error."""
+    if isinstance(given, (list, tuple)) and all(isinstance(w, str) and w and "|" not in w for w in given):
+        return given
+    raise Error(f"{what}: found {given!r}, expected a list of texts without '|'")
 
 
 def real(default: float, low: float, high: float, doc: str) -> Option:
@@ -85,7 +99,7 @@ def integer(default: int, low: int, high: int, doc: str, words: Sequence[str] = 
     Option
         The parameter.
     """
-    return Option(INT, default, low, high, "|".join(words) or None, doc)
+    return Option(INT, default, low, high, "|".join(_list_of_words("words", words)) or None, doc)
 
 
 def boolean(default: bool, doc: str) -> Option:
@@ -104,6 +118,8 @@ def boolean(default: bool, doc: str) -> Option:
     Option
         The parameter.
     """
+    if default not in (True, False):
+        raise Error(f"found the default {default!r}, expected True or False")
     return Option(BOOL, int(default), 0, 1, None, doc)
 
 
@@ -125,7 +141,7 @@ def choice(default: str, choices: Sequence[str], doc: str) -> Option:
     Option
         The parameter.
     """
-    if default not in choices:
+    if default not in _list_of_words("choices", choices):
         raise Error(
             f"found the default {default!r}, expected one of {', '.join(choices)}{nearest(default, choices)}"
         )
@@ -148,6 +164,8 @@ def text(default: str, doc: str) -> Option:
     Option
         The parameter.
     """
+    if not isinstance(default, str):
+        raise Error(f"found the default {default!r}, expected a text")
     return Option(TEXT, 0, 0, 0, default, doc)
 
 
@@ -269,7 +287,19 @@ def record(kind: str, target: Any, words: dict[str, Any]) -> Any:
     plugin.doc = words.pop("doc", None)
     plugin.paper, plugin.version = words.pop("paper", None), words.pop("version", None)
     plugin.claims, plugin.calls = words.pop("claims", 0), tuple(words.pop("calls", ()))
+    for key, given in (("doc", plugin.doc), ("paper", plugin.paper), ("version", plugin.version)):
+        if not isinstance(given, (str, type(None))):
+            raise Error(f"@{kind}({key}={given!r}): expected a text")
     facts = KINDS[kind]
+    for key in ("roles", "accepts", "claims"):
+        given = plugin.claims if key == "claims" else words.get(key, 0)
+        if not isinstance(given, int):
+            raise Error(f"@{kind}({key}={given!r}): expected constants such as ab.CAUSAL, joined by |")
+    for key in ("elementwise", "relative", "shared", "decoder_only"):
+        if key in facts.settings and words.get(key, True) not in (True, False):
+            raise Error(f"@{kind}({key}={words[key]!r}): expected True or False")
+    if "slots" in facts.settings:
+        _list_of_words("slots", words.get("slots", ()))
     plugin.settings = {name: words.pop(name) for name in facts.settings if name in words}
     for name, option in words.items():
         if not isinstance(option, Option):
@@ -283,16 +313,22 @@ def record(kind: str, target: Any, words: dict[str, Any]) -> Any:
             raise Error(f"@{kind} above a function: expected a class with some of {', '.join(facts.hooks)}")
         plugin.hooks[facts.main] = target
     else:
-        for name, value in vars(target).items():
+        owners = {name: owner for owner in reversed(target.__mro__[:-1]) for name in vars(owner)}
+        for name, owner in owners.items():
+            value = vars(owner)[name]
             function = value.__func__ if isinstance(value, staticmethod) else value
-            if name.startswith("_") or not callable(function):
+            if name.startswith("_") or not (callable(function) or isinstance(value, classmethod)):
                 continue
+            if isinstance(value, classmethod):
+                raise Error(f"{target.__name__}: '{name}' is a classmethod, expected a staticmethod")
             if facts.hooks and name not in facts.hooks:
                 raise Error(
                     f"{target.__name__}: found the function '{name}', expected some of "
                     f"{', '.join(facts.hooks)}{nearest(name, facts.hooks)}"
                 )
             plugin.hooks[name] = function
+    if facts.hooks and not plugin.hooks:
+        raise Error(f"{target.__name__}: found no function, expected some of {', '.join(facts.hooks)}")
     for name, function in plugin.hooks.items():
         _check_signature(plugin, name, function)
     found.append(plugin)

@@ -64,6 +64,9 @@ def _line(side: Any, where: str) -> bytes:
     return text.encode()
 
 
+_RESERVED = ("PPL", "token_accuracy", "PPL_test", "token_accuracy_test")  # the program's own for every run
+
+
 class Task:
     """The C interface of a class with ``examples`` and, unless its models are decoder-only, ``score``."""
 
@@ -82,6 +85,10 @@ class Task:
                 f"{self.name}: found no function examples(split, seed), which yields pairs of source and target"
             )
         vocabulary, self.symbols = s.get("vocab", "words"), s.get("symbols")
+        if self.symbols is not None and not isinstance(self.symbols, (list, tuple)):
+            raise Error(f"symbols={self.symbols!r}: expected a list of texts")
+        if vocabulary == "symbols" and not self.symbols:
+            raise Error("vocab='symbols': found no symbols=[...], the list of texts")
         if vocabulary not in VOCABULARIES:
             raise Error(
                 f"vocab={vocabulary!r}: expected one of {', '.join(VOCABULARIES)}{nearest(str(vocabulary), VOCABULARIES)}"
@@ -102,7 +109,7 @@ class Task:
 
     def _guarded(self, hook: str, to: int, n: int, call: Callable[[], int]) -> int:
         """Call; an exception becomes the message in err, at the hook's line if it is not in the plugin's code."""
-        from ablate._bridge import _log, _place, _words
+        from ablate._bridge import _bytes, _log, _place, _words
 
         try:
             return call()
@@ -111,7 +118,7 @@ class Task:
             file, line = _place(error, self.path)
             if not line and hook in self.hooks:
                 line = self.hooks[hook].__code__.co_firstlineno
-            text = f"{file}:{line}: {_words(error)}".encode()[: n - 1] + b"\0"
+            text = _bytes(f"{file}:{line}: {_words(error)}")[: n - 1] + b"\0"
             ctypes.memmove(to, text, len(text))
             return -1
 
@@ -187,6 +194,13 @@ class Task:
                 raise Error(
                     f"{self.name}: score returned {scores!r}, expected {{name: a number for each example}}"
                 )
+            for name in scores:
+                if not isinstance(name, str) or name in _RESERVED or not 0 < len(name.encode()) < 24:
+                    raise Error(
+                        f"{self.name}: score names {name!r}, expected at most 23 bytes, and not {', '.join(_RESERVED)}"
+                    )
+            if len(scores) > most:
+                raise Error(f"{self.name}: score returned {len(scores)} names, expected at most {most}")
             made.kept.clear()
             rows = [self._ratio(made, name, values, n) for name, values in scores.items()]
             return _write(rows, to, most)

@@ -129,6 +129,15 @@ class Tensor(Named):
     def __gt__(self, other: Operand) -> Tensor:
         return self._context._call("less_than", other, self)
 
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if isinstance(other, (int, float, Tensor)):
+            raise Error("== and != compare no values of tensors; (a - b).abs() < 0.5 and a > b do, with 1 or 0 each")
+        return NotImplemented
+
+    __hash__ = object.__hash__
+
     def __getitem__(self, index: Any) -> Tensor:
         parts = list(index) if isinstance(index, tuple) else [index]
         if Ellipsis in parts:

@@ -113,6 +113,11 @@ mistake 'q = q[0]' "index 0: expected slices with step 1; t[..., 3:4] keeps the 
 mistake 'q = q if q else k' "a tensor has no truth value while the graph is traced; where(condition, a, b)"
 mistake 'q = q ** 5' "** 5: expected one of 1, 2, 3, 4, 0.5, -0.5, -1, -2"
 LINE=4 mistake 'return None' "wrong returned None, expected a tensor; is a \`return\` missing?"
+mistake 'q = q if q == 1 else k' "== and != compare no values of tensors; (a - b).abs() < 0.5"
+mistake 'q = q + None' "add: argument 2 is None, expected a tensor or a number; is a \`return\` missing?"
+mistake 'raise ValueError("\udc80\ud800")' "ValueError: "
+mistake 'raise type("Odd", (Exception,), {"__str__": lambda s: 5})()' "Odd, whose text fails with TypeError"
+mistake 'wrong.c = getattr(wrong, "c", c); q = q + wrong.c.full(1, 1)' "a context of another call; contexts end with their call"
 mistake 'q = [][1]' "IndexError: list index out of range"
 mistake 'c.fail("found no luck, expected some")' "found no luck, expected some"
 mistake 'q = c.assign(q, k)' "c.assign was called in an attention's forward; it may be called in an optimizer's update"
@@ -171,6 +176,64 @@ loads() {
 }
 loads 'def f(: pass' ":2: SyntaxError"
 loads 'x = 1' ": found 0 plugins, expected one; put @ablate.attention(doc=...) or another kind above its function"
+of='@ab.feed_forward(doc="d"' body=')\ndef f(c, x, k): pass'
+loads "$of, k=ab.integer(1.5, 0, 5, \"d\")$body" ":2: found 1.5, 0, 5, expected whole numbers"
+loads "$of, k=ab.boolean(0.5, \"d\")$body" ":2: found the default 0.5, expected True or False"
+loads "$of, k=ab.choice(\"a\", [\"a|b\", \"a\"], \"d\")$body" ":2: choices: found ['a|b', 'a'], expected a list of texts"
+loads "$of, k=ab.real(float(\"nan\"), 0, 1, \"d\")$body" ":2: found nan, expected a finite number"
+loads "$of, k=ab.real(\"1\", 0, 1, \"d\")$body" ":2: found '1', expected a finite number"
+loads "$of, k=ab.integer(-1, -1, 5, \"d\", \"all\")$body" ":2: words: found 'all', expected a list of texts"
+loads "$of, k=ab.text(5, \"d\")$body" ":2: found the default 5, expected a text"
+loads "$of, k=ab.text(\"a\", None)$body" ":2: doc: found None, expected a text"
+loads "$of, paper=2017$body" ":2: @feed_forward(paper=2017): expected a text"
+loads "$of, claims=[1]$body" ":2: @feed_forward(claims=[1]): expected constants such as ab.CAUSAL, joined by |"
+loads '@ab.optimizer(doc="d", slots="mean")\ndef f(c, p, g, slot, lr, step): pass' ":2: slots: found 'mean', expected a list"
+loads '@ab.optimizer(doc="d", elementwise="no")\ndef f(c, p, g, slot, lr, step): pass' ":2: @optimizer(elementwise='no'): expected True"
+loads '@ab.feed_forward(doc="d")\nclass f:\n    @classmethod\n    def forward(cls, c, x): pass' ":2: f: 'forward' is a classmethod"
+loads '@ab.head(doc="d")\nclass f: pass' ":2: f: found no function, expected some of logits, losses"
+cat >shared.py <<'PY' # a hook of a base class counts
+import ablate as ab
+
+
+class Shared:
+    @staticmethod
+    def forward(c, x):
+        return c.undefined(x)
+
+
+@ab.feed_forward(doc="shared")
+class shared(Shared):
+    pass
+PY
+exits 1 ablate check ./shared.py
+has out "shared.py:7: AttributeError: the context has no 'undefined'"
+cat >plan.py <<'PY' # a schedule gets a copy of the plan
+import ablate as ab
+
+
+@ab.schedule(doc="plan")
+def plan(plan, step):
+    plan.warmup = max(plan.warmup, 1)
+    return plan.lr * min(1, step / plan.warmup)
+PY
+exits 0 ablate check ./plan.py
+cat >shape.py <<'PY'
+import ablate as ab
+
+
+@ab.optimizer(doc="shape", slots=("m",))
+class shape:
+    @staticmethod
+    def slot_shape(of, i):
+        return of.shap
+
+    @staticmethod
+    def update(c, p, g, slot, lr, step):
+        c.assign(slot[0], slot[0] * 0.9)
+        c.assign(p, p - g * lr)
+PY
+exits 1 ablate check ./shape.py
+has err "shape.py:8: AttributeError: the parameter has no 'shap'; did you mean 'shape'?"
 loads 'import nothere' ":2: ModuleNotFoundError: No module named 'nothere'"
 loads '@ab.atention(doc="d")\ndef f(c, x, mem): pass' ":2: AttributeError: ablate has no 'atention'; did you mean 'attention'?"
 loads '@ab.norm(doc="d", epz=1)\ndef f(c, x): pass' ":2: @norm(epz=1): expected a setting, doc, paper, claims, or a parameter"
@@ -283,6 +346,34 @@ PY
     exits 1 ablate check ./rule.py
     words=${grad#* } && has out "$work/rule.py:9: " && has out "${words//_/ }"
 done
+
+cat >stairs.py <<'PY'
+import ablate as ab
+
+
+@ab.schedule(doc="stairs")
+def stairs(plan, step):
+    return plan.lr * [1.0][(step - 1) // 10]
+PY
+tiny stairs 20 | sed 's#^schedule .*#schedule = ./stairs.py#' >stairs.ini
+exits 1 ablate run stairs.ini --threads 1 --no-check
+has err "schedule stairs: the rate of update 11 is nan, expected a number; its log may say why"
+cat >marks.py <<'PY'
+import ablate as ab
+
+
+@ab.task(doc="marks")
+class marks:
+    @staticmethod
+    def examples(split, seed):
+        yield from [(f"a b {i}", f"b {i}") for i in range(9)]
+
+    @staticmethod
+    def score(outputs, references):
+        return {"PPL": [1] * len(outputs)}
+PY
+exits 1 ablate check ./marks.py
+has out "marks: score names 'PPL', expected at most 23 bytes, and not PPL, token_accuracy"
 
 echo "a run that fails names the line, and its log has the traceback"
 cat >deep.py <<'PY'

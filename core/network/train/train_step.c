@@ -230,7 +230,11 @@ int train_step_update(train_step *s, double tokens, int64_t step, err *e)
     int64_t parts = s->parts * (s->comm ? s->comm->size : 1);
     s->batches = 0, s->parts = 0, s->summed = grad;
     if (s->comm && sum_over_ranks(s, (void *)grad, e)) return -1;
-    if (optim_update(s->optim, grad, 1 / tokens, schedule_lr(s->m, step), step, NULL, e)) return -1;
+    double rate = schedule_lr(s->m, step);
+    if (!isfinite(rate))
+        return fail(e, "schedule %s: the rate of update %lld is %g, expected a number; its log may say why",
+                    s->m->schedule->desc.name, (long long)step, rate);
+    if (optim_update(s->optim, grad, 1 / tokens, rate, step, NULL, e)) return -1;
     return params_set_buffers(&s->m->params, grad, parts, e);
 }
 
