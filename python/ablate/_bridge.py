@@ -340,12 +340,13 @@ class Description:
             to.name, to.type, to.offset = name.encode(), o.type, getattr(config, name).offset
             to.default, to.low, to.high = o.default, o.low, o.high
             to.choices, to.doc = o.choices.encode() if o.choices is not None else None, o.doc.encode()
+        name_bytes = (p.name + "\0").encode()  # a single byte would lie in Python's own library, not in the plugin
         host = native.ADDRESS()
         calls = (native.TEXT * (len(p.calls) + 1))(*(name.encode() for name in p.calls))
         listed = (native.ADDRESS * (len(ops) + 1))(*(ctypes.addressof(op_structure(o)) for o in ops))
         made = native.AbPlugin(
             magic=MAGIC, major=MAJOR, minor=native.services.minor, size=ctypes.sizeof(native.AbPlugin),
-            iface_size=ctypes.sizeof(interface), kind=kinds.KINDS[p.kind].number, name=p.name.encode(),
+            iface_size=ctypes.sizeof(interface), kind=kinds.KINDS[p.kind].number, name=name_bytes,
             doc=(p.doc or "").encode(), paper=p.paper.encode() if p.paper else None,
             version=p.version.encode() if p.version else None, cfg_size=ctypes.sizeof(config),
             params=ctypes.addressof(options), ops=ctypes.addressof(listed) if ops else None,
@@ -449,8 +450,23 @@ def call_op(op: kinds.Op, c: Context, inputs: Any, attributes: list[float]) -> T
 # ---- files ----
 
 
+def _hashed(path: str) -> list[str]:
+    """Return the files beside a plugin's that belong to its hash, as core/network/settings/plugin_files.c finds them."""
+    folder, names = os.path.dirname(path), [os.path.basename(path)]
+    for name in names:
+        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+            lines = [line.strip() for line in file]
+        several = [part for line in lines if line.startswith("import ") for part in line[7:].split(",")]
+        for part in several + [line[5:] for line in lines if line.startswith("from ")]:
+            word = part.strip(", ").replace(".", " ").replace(";", " ").replace("#", " ").split(" ")[0] + ".py"
+            if word not in names and os.path.isfile(os.path.join(folder, word)):
+                names.append(word)
+    return names
+
+
 def _run(path: str) -> ModuleType:
     """Run a plugin's file; modules beside it can be imported while it runs, and are its own."""
+    unseen: list[str] = []
     folder, before = os.path.dirname(path), set(sys.modules)
     name = f"ablate_plugin_{len(_kept)}_{os.path.basename(path)[:-3]}"
     module = sys.modules[name] = type(sys)(name)
@@ -464,10 +480,19 @@ def _run(path: str) -> ModuleType:
         sys.dont_write_bytecode = written
         for other in set(sys.modules) - before - {name}:
             file = getattr(sys.modules[other], "__file__", None) or ""
-            if os.path.dirname(file) == folder:
+            package = os.path.dirname(file)
+            is_inside = os.path.dirname(package) == folder and other.split(".")[0] == os.path.basename(package)
+            if is_inside or (package == folder and os.path.basename(file) not in _hashed(path)):
+                unseen.append(other)
+            if is_inside or package == folder:
                 guard.watch(vars(sys.modules[other]))
                 _kept.append(sys.modules.pop(other))  # another folder may have another of this name
     guard.watch(vars(module))
+    if unseen:
+        raise Error(
+            f"'{min(unseen)}' is imported where the hash of runs does not look: expected files beside this one, "
+            f"not packages, and lines such as 'import {min(unseen).split('.')[0]}'"
+        )
     return module
 
 

@@ -191,6 +191,20 @@ loads '@ab.optimizer(doc="d", slots="mean")\ndef f(c, p, g, slot, lr, step): pas
 loads '@ab.optimizer(doc="d", elementwise="no")\ndef f(c, p, g, slot, lr, step): pass' ":2: @optimizer(elementwise='no'): expected True"
 loads '@ab.feed_forward(doc="d")\nclass f:\n    @classmethod\n    def forward(cls, c, x): pass' ":2: f: 'forward' is a classmethod"
 loads '@ab.head(doc="d")\nclass f: pass' ":2: f: found no function, expected some of logits, losses"
+printf 'import ablate as ab\n\n\n@ab.feed_forward(doc="d")\ndef f(c, x, extra): return x\n' >one_letter.py
+exits 1 ablate check ./one_letter.py
+has out "missing 1 required positional argument: 'extra'"
+hasnt out "static variables"
+mkdir pack && echo 'scale = 2' >pack/__init__.py && echo 'scale = 2' >own_module.py
+plain='\n@ab.norm(doc="d")\ndef f(c, x): return x'
+for import in 'import pack' 'import importlib; importlib.import_module("own_module")' 'if True: import own_module'; do
+    loads "$import$plain" ": '"
+    has err "is imported where the hash of runs does not look: expected files beside this one, not packages"
+done
+for import in 'import own_module' 'import math, own_module' 'from own_module import scale'; do
+    printf 'import ablate as ab\n%b\n' "$import$plain" >good.py
+    exits 0 ablate list plugins ./good.py
+done
 cat >shared.py <<'PY' # a hook of a base class counts
 import ablate as ab
 
