@@ -11,7 +11,7 @@ other=0 # number of runs whose digits need another processor
 
 for file in "$source"/experiments/recorded/*.json.gz; do
     name=$(basename "$file" .json.gz) code=0 limit=${seconds:-6}
-    if [ "$(zcat "$file" | grep -c 'task *= *\./[a-z]*\.py')" != 0 ]; then
+    if [ "$(zcat "$file" | grep -c 'task *= *\.*/[a-z/]*\.py')" != 0 ]; then
         echo "$name: its task is a Python file, which \`verify\` does not run"
         continue
     fi
