@@ -24,21 +24,23 @@ from ablate._kinds import (
     VALUES as VALUES,
     WEIGHT as WEIGHT,
     Op as Op,
-    Option as Option,
     attention as attention,
     block as block,
-    boolean as boolean,
-    choice as choice,
     feed_forward as feed_forward,
     head as head,
-    integer as integer,
     norm as norm,
     op as op,
     optimizer as optimizer,
     position as position,
-    real as real,
     schedule as schedule,
     task as task,
+)
+from ablate._options import (
+    Option as Option,
+    boolean as boolean,
+    choice as choice,
+    integer as integer,
+    real as real,
     text as text,
 )
 from ablate._tensor import Tensor as Tensor

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 
 from ablate import _guard as guard
 from ablate import _kinds as kinds
 from ablate import _native as native
+from ablate._calls import OWN
 from ablate._context import Context
 from ablate._elsewhere import disturb, move
 from ablate._error import Error
+from ablate._files import run
 from ablate._info import Parameter, Plan
+from ablate._options import BOOL, CHOICE, REAL, TEXT
 from ablate._tensor import Tensor
 from ablate._words import in_python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import ModuleType
     from typing import Any, Callable
 
 MAGIC, MAJOR = 0x41424C54, 2
-_OWN = os.path.dirname(__file__)
 _kept: list[Any] = []  # objects that descriptions point at; plugins live to the end
 _C_KINDS = "task attention position feed_forward norm block head optimizer schedule".split()
 
@@ -85,7 +85,7 @@ def _place(error: BaseException, path: str) -> tuple[str, int]:
     file, line, trace = path, 0, error.__traceback__
     while trace:
         name = trace.tb_frame.f_code.co_filename
-        if not name.startswith((_OWN + os.sep, "<")):
+        if not name.startswith((OWN, "<")):
             if name == path or os.path.dirname(name) == os.path.dirname(path):
                 file, line = name, trace.tb_lineno
         trace = trace.tb_next
@@ -121,7 +121,7 @@ def _log(error: BaseException) -> None:
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)
-    if sum(not frame.filename.startswith((_OWN + os.sep, "<")) for frame in frames) < 2:
+    if sum(not frame.filename.startswith((OWN, "<")) for frame in frames) < 2:
         return
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     if text not in _logged:
@@ -217,7 +217,7 @@ class Description:
         self.plugin, self.path = plugin, path
         self.names = list(plugin.options)
         fields = [
-            (name, {kinds.REAL: native.F64, kinds.TEXT: native.TEXT}.get(o.type, native.I64))
+            (name, {REAL: native.F64, TEXT: native.TEXT}.get(o.type, native.I64))
             for name, o in plugin.options.items()
         ]
         self.config: Any = type(
@@ -246,11 +246,11 @@ class Description:
         read = {}
         for name, option in self.plugin.options.items():
             value = getattr(values, name)
-            if option.type == kinds.BOOL:
+            if option.type == BOOL:
                 value = bool(value)
-            elif option.type == kinds.CHOICE:
+            elif option.type == CHOICE:
                 value = (option.choices or "").split("|")[value]
-            elif option.type == kinds.TEXT:
+            elif option.type == TEXT:
                 value = (value or b"").decode()
             read[name] = value
         return read
@@ -450,52 +450,6 @@ def call_op(op: kinds.Op, c: Context, inputs: Any, attributes: list[float]) -> T
 # ---- files ----
 
 
-def _hashed(path: str) -> list[str]:
-    """Return the files beside a plugin's that belong to its hash, as core/network/settings/plugin_files.c finds them."""
-    folder, names = os.path.dirname(path), [os.path.basename(path)]
-    for name in names:
-        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-            lines = [line.strip() for line in file]
-        several = [part for line in lines if line.startswith("import ") for part in line[7:].split(",")]
-        for part in several + [line[5:] for line in lines if line.startswith("from ")]:
-            word = part.strip(", ").replace(".", " ").replace(";", " ").replace("#", " ").split(" ")[0] + ".py"
-            if word not in names and os.path.isfile(os.path.join(folder, word)):
-                names.append(word)
-    return names
-
-
-def _run(path: str) -> ModuleType:
-    """Run a plugin's file; modules beside it can be imported while it runs, and are its own."""
-    unseen: list[str] = []
-    folder, before = os.path.dirname(path), set(sys.modules)
-    name = f"ablate_plugin_{len(_kept)}_{os.path.basename(path)[:-3]}"
-    module = sys.modules[name] = type(sys)(name)
-    module.__file__ = path
-    sys.path.insert(0, folder)
-    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        exec(compile(open(path, "rb").read(), path, "exec"), module.__dict__)
-    finally:
-        sys.path.remove(folder)
-        sys.dont_write_bytecode = written
-        for other in set(sys.modules) - before - {name}:
-            file = getattr(sys.modules[other], "__file__", None) or ""
-            package = os.path.dirname(file)
-            is_inside = os.path.dirname(package) == folder and other.split(".")[0] == os.path.basename(package)
-            if is_inside or (package == folder and os.path.basename(file) not in _hashed(path)):
-                unseen.append(other)
-            if is_inside or package == folder:
-                guard.watch(vars(sys.modules[other]))
-                _kept.append(sys.modules.pop(other))  # another folder may have another of this name
-    guard.watch(vars(module))
-    if unseen:
-        raise Error(
-            f"'{min(unseen)}' is imported where the hash of runs does not look: expected files beside this one, "
-            f"not packages, and lines such as 'import {min(unseen).split('.')[0]}'"
-        )
-    return module
-
-
 def describe(file: bytes, address: int, size: int) -> None:
     """
     Run a file and describe its plugin, or the error.
@@ -513,7 +467,7 @@ def describe(file: bytes, address: int, size: int) -> None:
     answer, path = native.Answer.from_address(address), os.fsdecode(file)
     try:
         first = len(kinds.found)
-        module = _run(path)
+        module = run(path)
         mine = [p for p in kinds.found[first:] if p.module == module.__name__]
         if len(mine) != 1:
             names = ", ".join(p.name for p in mine)

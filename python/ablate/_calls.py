@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ablate._info import Info, Shape
 
-_OWN = dirname(__file__) + sep
+OWN = dirname(__file__) + sep  # where this module's files lie
 OPTIONAL = {("delta_scan", 4), ("delta_scan", 5), ("long_conv", 3)}  # arguments that may be None
 WHOLE = {"int", "int64_t", "ab_fn", "ab_projection"}
 _file_names: dict[str, bytes] = {}  # as the program reads them; empty: this module's own
@@ -33,7 +33,7 @@ def _caller() -> tuple[FrameType, bytes]:
         file = frame.f_code.co_filename
         name = _file_names.get(file)
         if name is None:
-            name = _file_names[file] = b"" if file.startswith(_OWN) else fsencode(file)
+            name = _file_names[file] = b"" if file.startswith(OWN) else fsencode(file)
         before = None if name else frame.f_back
         if not before:
             return frame, name
