@@ -26,7 +26,7 @@ int check_some_rates(const plugin *p, const void *cfg, err *e)
                     (long long)s, (long long)plan->steps, plan->lr, plan->lr_min, (long long)plan->warmup, lr);
             most = fmax(most, lr);
         }
-        if (!(by_lr > 0))
+        if (plan->steps > 1 && !(by_lr > 0)) /* a single update may have lr_min */
             return fail(e, "twice the lr of %g changes no rate: expected rates that depend on lr", plan->lr);
         if (!(most > 0)) return fail(e, "%lld updates with lr %g: every rate is 0", (long long)plan->steps, plan->lr);
     }

@@ -1,4 +1,4 @@
-# says: .w is 0 everywhere, so it learns nothing; 1 // c.info.d_k is 0: write 1 / c.info.d_k
+# says: .w is 0 everywhere, so it learns nothing: its result is not used, or multiplied by 0; 1 // c.info.d_k is 0: write 1 / c.info.d_k
 import ablate as ab
 
 
