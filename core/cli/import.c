@@ -5,14 +5,14 @@
 typedef struct {
     foreign_options f;
     int result;
-    bool dry_run;
+    bool dry_run, own_name;
 } import_options;
 
 static int import_foreign(const invocation *c, const import_options *o, err *e)
 {
     foreign_options wanted = o->f;
     foreign f;
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     size_t runs = 0;
     double score;
     wanted.best = o->result == 1;
@@ -29,18 +29,17 @@ static int import_foreign(const invocation *c, const import_options *o, err *e)
             call_say(c, "%s: %zu run%s imported; ablate table %s\n", wanted.name, runs, runs == 1 ? "" : "s",
                      wanted.name);
     }
-    str_free(&text);
     foreign_free(&f);
     return rc;
 }
 
-static int import_recorded(const invocation *c, err *e)
+static int import_recorded(const invocation *c, const import_options *o, err *e)
 {
     db *d = db_open(&c->p.db, e);
     int rc = d ? 0 : -1;
     for (size_t i = 0; i < c->n_words && !rc; i++) {
         size_t runs = 0;
-        rc = db_import(d, c->word[i], &runs, e);
+        rc = db_import(d, c->word[i], o->own_name, &runs, e);
         if (!rc && !runs) call_say(c, "%s: nothing to add, the database has these runs\n", c->word[i]);
         if (!rc && runs) call_say(c, "%s: %zu run%s added\n", c->word[i], runs, runs == 1 ? "" : "s");
     }
@@ -53,12 +52,13 @@ static int import(const invocation *c, void *options)
     const import_options *o = options;
     err e = {0};
     char name[64];
-    for (const option *p = c->what->options; p->name && !o->f.name; p++) {
-        if (!c->given[p - c->what->options] || p->type == OPTION_DB) continue;
+    for (const option *p = c->what->options; p->type != OPTION_DB && !o->f.name; p++) {
+        if (!c->given[p - c->what->options]) continue;
         option_name(p, name);
         return call_usage(c, "%s is only for files of another program: expected --as NAME", name);
     }
-    return (o->f.name ? import_foreign(c, o, &e) : import_recorded(c, &e)) ? call_failed(c, &e) : 0;
+    if (o->f.name && o->own_name) return call_usage(c, "--continue is only for records: expected no --as");
+    return (o->f.name ? import_foreign(c, o, &e) : import_recorded(c, o, &e)) ? call_failed(c, &e) : 0;
 }
 
 #define AT(member) offsetof(import_options, member)
@@ -84,6 +84,8 @@ static const option options[] = {
     {"--note", "TEXT", "a note, shown below the table", OPTION_TEXT, AT(f.note)},
     {"--dry-run", NULL, "with --as: only print how columns are read", OPTION_FLAG, AT(dry_run)},
     OPTION_DATABASE,
+    {"--continue", NULL, "import a record as the experiment itself, not as NAME.recorded: `ablate run` continues it",
+     OPTION_FLAG, AT(own_name)},
     {0}};
 const command import_command = {
     .name = "import",

@@ -47,6 +47,24 @@ cmp one.json packed.json || wrong "a record of an imported .json.gz differs"
 head -c 1000 1.json.gz >cut.json.gz
 exits 1 ablate import cut.json.gz --db cut.db
 has err "cut.json.gz: found a file cut short, expected gzip"
+echo "import --continue: run trains what a record lacks, and takes its searches as they are"
+sed 's/^name = lm/name = found/; s/^lr = .*/lr = tune(0.01 .. 0.04, 2)/; s/1\.\.3/1..2/' lm.ini >found.ini
+exits 0 ablate run found.ini --threads 1 --progress none --db first.db
+exits 0 ablate record found found.json --db first.db
+exits 0 ablate record found.tune trials.json --db first.db
+exits 2 ablate import found.json --continue --as found
+has err "--continue is only for records: expected no --as"
+exits 0 ablate import found.json trials.json --continue --db second.db
+sed -i 's/1\.\.2/1..3/' found.ini
+exits 0 ablate run found.ini --threads 1 --db second.db
+equal "$(grep '^start' err | sort | tr -s ' ' | tr '\n' ,)" "start A/heads=1 s3,start base s3," "runs that the second database trains"
+exits 0 ablate run found.ini --threads 1 --progress none --db whole.db
+exits 0 ablate table found --db whole.db --format csv
+cp out whole.csv
+exits 0 ablate table found --db second.db --format csv
+for name in PPL delta low high p; do
+    equal "$(column $name <out)" "$(column $name <whole.csv)" "$name of an experiment that went on elsewhere"
+done
 echo "what the project recorded comes back byte by byte"
 for name in sizes parsing-lstm heads-roles; do
     exits 0 ablate import "$source/experiments/recorded/$name.json.gz" --db $name.db

@@ -64,7 +64,7 @@ const char *workbench_import(const workbench *w, const char *file, arena *a, err
 {
     size_t runs = 0;
     db *d = db_open(&w->db, e);
-    int rc = d ? db_import(d, file, &runs, e) : -1;
+    int rc = d ? db_import(d, file, false, &runs, e) : -1;
     db_close(d);
     read_experiment x;
     CLEANUP(reader_end) reader *r = rc ? NULL : reader_open(&w->db, e);

@@ -73,7 +73,7 @@ static int optional_whole(const cJSON *o, const char *key, int64_t *out, err *e)
     return !v || cJSON_IsNull(v) ? 0 : need_whole(o, key, 0, MOST_STEP, out, e);
 }
 
-/* as: the experiment's name here; NULL: NAME.recorded. */
+/* as: the experiment's name here; NULL: NAME.recorded; "": its own. */
 static int64_t insert_experiment(sqlite3 *q, const cJSON *x, const char *as, err *e)
 {
     const char *name, *spec;
@@ -84,7 +84,8 @@ static int64_t insert_experiment(sqlite3 *q, const cJSON *x, const char *as, err
         return -1;
     if (experiment_name_check(name, e)) return fail_in(e, "\"name\": ");
     sha256_of(spec, strlen(spec), sha);
-    char *own = as ? xstrdup(as) : xprintf("%s%s", name, has_suffix(name, DB_RECORDED) ? "" : DB_RECORDED);
+    size_t bare = strlen(name) - (has_suffix(name, DB_RECORDED) ? strlen(DB_RECORDED) : 0);
+    char *own = as && *as ? xstrdup(as) : xprintf("%.*s%s", (int)bare, name, as ? "" : DB_RECORDED);
     const char *argv = text_of(x, "argv");
     int rc = sql_do(q, e,
                     "INSERT OR IGNORE INTO experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,"
@@ -301,9 +302,9 @@ static int insert_run(sqlite3 *q, int64_t experiment, const cJSON *r, columns_re
     if (!rc)
         rc = sql_do(q, e,
                     "UPDATE run SET status=?2,attempt=?3,step=?4,total_steps=?5,queued_at=coalesce(?6,0),started_at=?7,"
-                    "ended_at=?8,recorded=1+EXISTS(SELECT 1 FROM tag WHERE run_id=?1 AND tag='" DB_IMPORTED
-                    "') WHERE id=?1",
-                    "isiIIddd", id, status, attempt, step, total, queued, started, ended);
+                    "ended_at=?8,recorded=CASE WHEN EXISTS(SELECT 1 FROM tag WHERE run_id=?1 AND tag='" DB_IMPORTED
+                    "') THEN 2 ELSE (SELECT name LIKE '%" DB_RECORDED "' FROM experiment WHERE id=?9) END WHERE id=?1",
+                    "isiIIdddi", id, status, attempt, step, total, queued, started, ended, experiment);
     if (!rc && imported) ++*imported;
     return rc;
 }
@@ -375,31 +376,26 @@ static int insert_all(db *d, const cJSON *root, const char *as, size_t *imported
     return rc ? -1 : d->views_later ? 0 : view_refresh(d->q, experiment, e);
 }
 
-int import_file(db *d, const char *path, size_t *imported, err *e)
+static int import_file(db *d, const char *path, const char *as, size_t *imported, err *e)
 {
-    str text = {0};
-    if (gzip_read(path, MOST_BYTES, &text, e)) return -1;
+    CLEANUP(str_free) str text = {0};
     const char *stop = NULL;
+    if (gzip_read(path, MOST_BYTES, &text, e)) return -1;
     cJSON *root = cJSON_ParseWithOpts(str_text(&text), &stop, true);
-    int rc;
-    if (!root) {
-        size_t line = 1;
-        for (const char *p = text.s; p && stop && p < stop; p++) line += *p == '\n';
-        rc = fail(e, "%s:%zu: not valid JSON" OF_ANOTHER, path, line);
-    } else {
-        rc = insert_all(d, root, NULL, imported, e);
-        if (rc) fail_in(e, "%s: ", path);
-    }
+    int rc = root ? insert_all(d, root, as, imported, e) : -1;
+    size_t line = 1;
+    for (const char *p = text.s; !root && p && stop && p < stop; p++) line += *p == '\n';
+    if (!root) fail(e, "%s:%zu: not valid JSON" OF_ANOTHER, path, line);
+    if (root && rc) fail_in(e, "%s: ", path);
     cJSON_Delete(root);
-    str_free(&text);
     return rc;
 }
 
-int db_import(db *d, const char *path, size_t *imported, err *e)
+int db_import(db *d, const char *path, bool own_name, size_t *imported, err *e)
 {
     size_t n = 0;
     if (tx_begin(d, true, e)) return -1;
-    int rc = tx_end(d, import_file(d, path, &n, e), e);
+    int rc = tx_end(d, import_file(d, path, own_name ? "" : NULL, &n, e), e);
     if (!rc && imported) *imported = n;
     return rc;
 }

@@ -135,9 +135,8 @@ int guard_pages(sqlite3 *q, const char *path, err *e);
 /* Replaces the database's published tables by the program's built-in ones if they differ, in a transaction or not. */
 int published_refresh(db *d, err *e); /* published_write.c */
 
-int import_file(db *d, const char *path, size_t *imported, err *e); /* import.c; in a transaction */
-int view_check_name(const char *experiment, err *e);                /* view.c: is this a valid name of an experiment? */
-int view_refresh(sqlite3 *q, int64_t experiment, err *e);           /* view.c; in a transaction */
+int view_check_name(const char *experiment, err *e);      /* view.c: is this a valid name of an experiment? */
+int view_refresh(sqlite3 *q, int64_t experiment, err *e); /* view.c; in a transaction */
 int view_drop(sqlite3 *q, const char *experiment, err *e);
 int view_drop_all(sqlite3 *q, err *e);
 int view_refresh_all(sqlite3 *q, err *e);                                       /* after a migration */

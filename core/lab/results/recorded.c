@@ -41,7 +41,7 @@ static int read_file(sqlite3 *q, const char *path, size_t i, err *e)
                 "INSERT INTO variant(id,experiment_id,group_name,place,name,change,config_hash,config_json) "
                 "VALUES(-1,-1,'',0,'','','','{}');INSERT INTO run(id,variant_id,seed,queued_at) VALUES(%lld,-1,0,0)",
                 FIRST + (long long)i * PER_FILE);
-    int rc = sql_script(q, before, e) || db_import(&d, path, NULL, e) ||
+    int rc = sql_script(q, before, e) || db_import(&d, path, false, NULL, e) ||
              sql_script(q, "DELETE FROM experiment WHERE id=-1", e);
     free(before);
     return rc ? -1 : 0;
