@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     size_t runs = 0;
     err e = {0}, none = {0};
     int64_t left = 0, broken_keys = 0;
-    if (db_import(d, fuzz_file(data, n), &runs, &e))
+    if (db_import(d, fuzz_file(data, n), false, &runs, &e))
         must(e.text[0], "refused without a word");
     else
         must(!sql_int(d->q, &none, &broken_keys, "SELECT 1 FROM pragma_foreign_key_check LIMIT 1", "") &&

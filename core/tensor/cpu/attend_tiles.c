@@ -188,7 +188,7 @@ static void softmax_back_lanes(const lanes *l, const float *lse, float *s, float
 }
 
 /* Dropout's decisions for sixteen queries from query `t` of the sentence on. */
-static const uint32_t *decide(const attend_args *a, const attend_item *it, int64_t t, int64_t keys, uint32_t *bits)
+static const uint32_t *keeps(const attend_args *a, const attend_item *it, int64_t t, int64_t keys, uint32_t *bits)
 {
     if (!a->drop.least) return NULL;
     dropout_bits(&a->drop, first_element(a, it->q0 + t, it->head), (uint64_t)a->heads * ATTEND_KEYS, DROPOUT_ROWS, keys,
@@ -219,7 +219,7 @@ void attend_tiles(const attend_args *a, const attend_item *it)
         multiply(wide, 1, d_k / SIDE, k, d_k, q, s, SIDE, false);
         for (int64_t half = 0; half < SIDE && half < n; half += 16) {
             lanes l = {
-                .a = a, .t = t + half, .seen = seen, .keys = wide * SIDE, .bits = decide(a, it, t + half, seen, bits)};
+                .a = a, .t = t + half, .seen = seen, .keys = wide * SIDE, .bits = keeps(a, it, t + half, seen, bits)};
             softmax_lanes(&l, s + half, pairs, by + half, lse + half);
             turn_pairs(pairs, l.keys, p + half * keys, keys);
         }
@@ -266,7 +266,7 @@ void attend_tiles_back(const attend_args *a, const attend_item *it)
         multiply(wide, 1, d_v / SIDE, v, d_v, dy_turned, g, SIDE, false);
         for (int64_t half = 0; half < SIDE; half += 16) {
             lanes l = {
-                .a = a, .t = t + half, .seen = seen, .keys = wide * SIDE, .bits = decide(a, it, t + half, seen, bits)};
+                .a = a, .t = t + half, .seen = seen, .keys = wide * SIDE, .bits = keeps(a, it, t + half, seen, bits)};
             softmax_back_lanes(&l, lse + half, s + half, g + half, p + half, ds + half, pairs);
             turn_pairs(pairs, l.keys, ds_rows + half * keys, keys);
         }

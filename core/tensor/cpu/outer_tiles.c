@@ -6,8 +6,8 @@
 #include "tensor/cpu/tiles.h"
 
 #ifdef HAVE_TILES
-enum { CHUNK = 512, STEPS = 8 };   /* rows and columns of a chunk of c; blocks of rows packed at a time */
-enum { PANEL = STEPS * 2 * TILE }; /* numbers of a packed panel: SIDE columns by STEPS * SIDE rows */
+enum { CHUNK_SIDE = 512, STEPS = 8 }; /* rows and columns of a chunk of c; blocks of rows packed at a time */
+enum { PANEL = STEPS * 2 * TILE };    /* numbers of a packed panel: SIDE columns by STEPS * SIDE rows */
 
 /* Packs panels of a left factor: columns become rows, and pairs of rows are adjacent. */
 static void pack_left(const source *x, uint16_t *to)
@@ -38,8 +38,8 @@ static void pack_right(const source *x, uint16_t *to)
 }
 
 /* Computes one block of c, of which `m` by `n` elements exist. */
-static void block(const uint16_t *a, const uint16_t *b, int64_t steps, float *c, int64_t ldc, int64_t m, int64_t n,
-                  bool add)
+static void tile_block(const uint16_t *a, const uint16_t *b, int64_t steps, float *c, int64_t ldc, int64_t m, int64_t n,
+                       bool add)
 {
     float edge[SIDE * SIDE] __attribute__((aligned(64)));
     bool inside = m >= SIDE && n >= SIDE;
@@ -88,8 +88,8 @@ static void chunk(const source *a, const source *b, int64_t rows, float *c, int6
                 int64_t first = x.rows + done * ahead / all, last = x.rows + (done + 1) * ahead / all;
                 fetch(&x, first, last);
                 fetch(&y, first, last);
-                block(left + m / SIDE * PANEL, right + n / SIDE * PANEL, blocks(x.rows), c + m * ldc + n, ldc,
-                      x.width - m, y.width - n, r > 0);
+                tile_block(left + m / SIDE * PANEL, right + n / SIDE * PANEL, blocks(x.rows), c + m * ldc + n, ldc,
+                           x.width - m, y.width - n, r > 0);
             }
     }
 }
@@ -103,13 +103,13 @@ void tiles_outer(int64_t rows, int64_t m, int64_t n, const uint16_t *a, const ui
         my_part(blocks(by_m ? m : n), &from, &to);
         from *= SIDE, to *= SIDE;
         int64_t m0 = by_m ? from : 0, m1 = by_m && to < m ? to : m, n0 = by_m ? 0 : from, n1 = !by_m && to < n ? to : n;
-        uint16_t *left = scratch((size_t)(2 * CHUNK / SIDE * PANEL) * sizeof *left),
-                 *right = left + CHUNK / SIDE * PANEL;
+        uint16_t *left = scratch((size_t)(2 * CHUNK_SIDE / SIDE * PANEL) * sizeof *left),
+                 *right = left + CHUNK_SIDE / SIDE * PANEL;
         tiles_begin();
-        for (int64_t i = m0; i < m1; i += CHUNK)
-            for (int64_t j = n0; j < n1; j += CHUNK) {
-                source x = {a + i, m, rows, m1 - i < CHUNK ? m1 - i : CHUNK},
-                       y = {b + j, n, rows, n1 - j < CHUNK ? n1 - j : CHUNK};
+        for (int64_t i = m0; i < m1; i += CHUNK_SIDE)
+            for (int64_t j = n0; j < n1; j += CHUNK_SIDE) {
+                source x = {a + i, m, rows, m1 - i < CHUNK_SIDE ? m1 - i : CHUNK_SIDE},
+                       y = {b + j, n, rows, n1 - j < CHUNK_SIDE ? n1 - j : CHUNK_SIDE};
                 chunk(&x, &y, rows, c + i * n + j, n, left, right);
             }
         tiles_end();

@@ -43,8 +43,8 @@ set(bf16_files attend_rows attend_step attend_tiles ce depthwise dropout gemm_pa
   rotate rows table tiles)
 # Small files that are compiled together, since the header of the intrinsics takes longer than each of them. Their
 # static names must differ.
-set(small_files attend_rows ce depthwise dropout elementwise floor gemm_int8 generic heads ids linear long_conv norm
-  order product qr rotate rows shape sums table tiled tiles unit)
+set(small_files attend_rows attend_tiles ce depthwise dropout elementwise floor gemm_int8 gemm_tiles generic heads ids
+  linear long_conv norm order outer_tiles product qr rotate rows shape sums table tiled tiles unit)
 # Files that are written in vectors by hand: -O3 finds nothing more there, and takes half as long again.
 set(by_hand_files attend attend_step delta_scan)
 

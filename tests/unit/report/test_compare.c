@@ -74,7 +74,7 @@ static void check_recorded(const char *folder, bool documents)
     char *path = path_join(folder, documents ? "documents.db" : "sentences.db"), *runs = runs_of(folder, documents);
     db_options o = {.path = path};
     db *d = db_open(&o, &e);
-    CHECK_INT(db_import(d, runs, NULL, &e), 0);
+    CHECK_INT(db_import(d, runs, false, NULL, &e), 0);
     db_close(d);
     reader *r = reader_open(&o, &e);
     table_options t = {.trials = 10};

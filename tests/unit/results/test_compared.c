@@ -217,8 +217,8 @@ static void test_trials(db *d, const db_options *o, const char *folder)
     str_free(&text);
     db_options other = {.path = copy};
     db *c = db_open(&other, &e);
-    CHECK_OK(db_import(c, file, NULL, &e));
-    CHECK_OK(db_import(c, file, NULL, &e)); /* importing again changes nothing */
+    CHECK_OK(db_import(c, file, false, NULL, &e));
+    CHECK_OK(db_import(c, file, false, NULL, &e)); /* importing again changes nothing */
     db_close(c);
     check_trials(&other, "toy" DB_RECORDED);
     free(file);

@@ -140,7 +140,7 @@ static void check_order_of_metrics(db *d, const char *json)
     CHECK_OK(db_put_beside(d, 2, &loss, 1, NULL, 0, &e));
     CHECK_OK(export_to(d, "toy", json, 100, &e));
     db *third = db_open(&(db_options){.path = path3}, &e);
-    CHECK_OK(db_import(third, json, NULL, &e));
+    CHECK_OK(db_import(third, json, false, NULL, &e));
     CHECK_OK(export_to(third, "toy", json3, 100, &e));
     db_close(third);
     CHECK_OK(file_read(json, &a, &e));
@@ -164,9 +164,9 @@ static void test_export(void)
     CHECK_OK(export_to(d, "toy", json, 100, &e));
     CHECK_INT(export_to(d, "nothing", json2, 100, &e), -1);
     CHECK_HAS(e.text, "not in the database");
-    CHECK_OK(db_import(d, json, &n, &e)); /* adds to the runs in this database; importing again adds nothing */
+    CHECK_OK(db_import(d, json, false, &n, &e)); /* adds to the runs in this database; importing again adds nothing */
     CHECK_INT(n, 3);
-    CHECK_OK(db_import(d, json, &n, &e));
+    CHECK_OK(db_import(d, json, false, &n, &e));
     CHECK_INT(n, 0);
     db_close(d);
 
@@ -174,7 +174,7 @@ static void test_export(void)
     e.text[0] = 0;
     d = db_open(&o, &e); /* a new database imports the recorded runs */
     CHECK_TEXT(e.text, "");
-    CHECK_OK(db_import(d, json, &n, &e));
+    CHECK_OK(db_import(d, json, false, &n, &e));
     CHECK_OK(export_to(d, "toy", json2, 100, &e));
     CHECK_OK(file_read(json, &a, &e));
     CHECK_OK(file_read(json2, &b, &e));
@@ -294,7 +294,7 @@ static void test_export(void)
         str_add(&b, puts[i]);
         str_add(&b, at + strlen(cuts[i]));
         CHECK_OK(file_write(json2, b.s, b.n, &e));
-        CHECK_INT(db_import(d, json2, &n, &e), -1);
+        CHECK_INT(db_import(d, json2, false, &n, &e), -1);
         CHECK_HAS(e.text, said[i]);
         CHECK_NEAR(fixture_number(other, "SELECT count(*) FROM run"), 0, 0);
     }
