@@ -119,7 +119,7 @@ static size_t obeyed(const char *s, bool lines) { return lines && (*s == '\n' ||
 
 bool is_printable(const char *s, bool lines)
 {
-    while (*s && !obeyed(s, lines)) s++;
+    while (*s && ((*s >= ' ' && *s < 0x7f) || !obeyed(s, lines))) s++;
     return !*s;
 }
 

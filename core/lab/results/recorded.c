@@ -25,7 +25,7 @@ sqlite3 *recorded_memory(err *e)
     db d = {.path = (char[]){"memory"}, .pid = getpid()};
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(":memory:", &d.q, flags, NULL) == SQLITE_OK &&
-        !sql_script(d.q, "PRAGMA foreign_keys=ON; PRAGMA journal_mode=OFF", e) && !sql_owner_lives(d.q, e) &&
+        !sql_script(d.q, "PRAGMA foreign_keys=OFF; PRAGMA journal_mode=OFF", e) && !sql_owner_lives(d.q, e) &&
         !db_create(&d, e))
         return d.q;
     sql_close(d.q);
@@ -42,7 +42,7 @@ static int read_file(sqlite3 *q, const char *path, size_t i, err *e)
                 "VALUES(-1,-1,'',0,'','','','{}');INSERT INTO run(id,variant_id,seed,queued_at) VALUES(%lld,-1,0,0)",
                 FIRST + (long long)i * PER_FILE);
     int rc = sql_script(q, before, e) || db_import(&d, path, false, NULL, e) ||
-             sql_script(q, "DELETE FROM experiment WHERE id=-1", e);
+             sql_script(q, "PRAGMA foreign_keys=ON;DELETE FROM experiment WHERE id=-1;PRAGMA foreign_keys=OFF", e);
     free(before);
     return rc ? -1 : 0;
 }

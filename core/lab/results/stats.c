@@ -129,6 +129,7 @@ int base64_decode(const char *text, str *out)
     str_clear(out);
     if (n % 4) return -1;
     out->s = grow(out->s, &out->cap, n / 4 * 3 + 1, 1);
+    char *to = out->s;
     for (size_t i = 0; i < n; i += 4) {
         size_t pad = i + 4 < n ? 0 : (text[n - 1] == '=') + (size_t)(text[n - 1] == '=' && text[n - 2] == '=');
         uint32_t v = 0;
@@ -137,8 +138,8 @@ int base64_decode(const char *text, str *out)
             if (bits > 63) return -1;
             v = v << 6 | bits;
         }
-        for (size_t k = 0; k < 3 - pad; k++) out->s[out->n++] = (char)(v >> (16 - 8 * k) & 255);
+        for (size_t k = 0; k < 3 - pad; k++) *to++ = (char)(v >> (16 - 8 * k) & 255);
     }
-    out->s[out->n] = 0;
+    *to = 0, out->n = (size_t)(to - out->s);
     return 0;
 }
