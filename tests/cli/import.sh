@@ -265,4 +265,10 @@ exits 0 ablate table wide
 least=$(grep -o "Least detectable.*" out | grep -oE "[0-9.]+ with [0-9]+ seeds|with (5|10|20) [0-9.]+" | grep -oE "^[0-9.]+|[0-9.]+$" | xargs)
 equal "$(tr ' ' '\n' <<<"$least" | sort -rg | xargs)" "$least" "more seeds detect less"
 exits 0 ablate plot steps -o curve.svg
+echo "spreads far below the fourth digit are printed"
+printf 'row,seed,acc\na,1,0.50000001\na,2,0.50000002\na,3,0.50000003\nb,1,0.50000004\nb,2,0.50000006\nb,3,0.50000005\n' >fine.csv
+exits 0 ablate import fine.csv --as fine --metric acc --higher-is-better acc
+exits 0 ablate table fine
+has out "0.50000002 ± 0.00000001"
+has out "+0.00000001 .. +0.00000005"
 finish

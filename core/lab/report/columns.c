@@ -62,15 +62,17 @@ static int decimals_for(const gathered *g, size_t metric) /* decimals of a colum
 {
     /* if higher is better, the best mean shows whether values are fractions or percentages */
     bool best_is_most = metric_better(&g->facts[metric], 1, 0) > 0;
-    double largest = 0;
+    double largest = 0, spread = 0;
     int most = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const measure *m = &g->rows[i].of[metric];
         int d = m->n ? metric_decimals(&g->facts[metric], m->mean) : 0;
         if (d > most) most = d;
-        if (m->n && fabs(m->mean) > largest) largest = fabs(m->mean);
+        if (m->n) largest = fmax(largest, fabs(m->mean)), spread = fmax(spread, m->sd);
     }
-    return best_is_most && most ? metric_decimals(&g->facts[metric], largest) : most;
+    if (best_is_most && most) most = metric_decimals(&g->facts[metric], largest);
+    while (spread > 1e-12 * largest && most < 9 && spread * pow(10, most) < 0.5) most++; /* some sd is not 0 */
+    return most;
 }
 
 /* "5.29", or "1.41e+15" from ten million on */
@@ -86,8 +88,7 @@ static const char *measure_of(const gathered_row *row, const measure *m, int dec
     const char *more = m->diverged ? arena_printf(a, " (%zu diverged)", m->diverged) : "";
     if (row->failed) more = arena_printf(a, "%s (%zu failed)", more, row->failed);
     if (m->n) return arena_printf(a, "%s%s%s%s", number_text(m->mean, decimals, a), sd, mark, more);
-    if (m->diverged) return "diverged";
-    if (row->why_skipped) return "n/a";
+    if (m->diverged || row->why_skipped) return m->diverged ? "diverged" : "n/a";
     if (row->failed && !row->open) return "failed";
     return row->open ? "…" : NULL;
 }
