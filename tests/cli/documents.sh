@@ -80,6 +80,19 @@ for part in PPL PPL_test bits_per_byte; do
 done
 equal "$(windows PPL_test lm)" "$(windows bits_per_byte lm)" "documents of test"
 equal "$(comm -12 <(windows PPL lm | tr ' ' '\n' | sort) <(windows PPL_test lm | tr ' ' '\n' | sort))" "" "documents in two parts"
+echo "a record has statistics by document, and the same table"
+exits 0 ablate record language one.json --db lm.db
+exits 0 ablate import one.json --continue --db again.db
+for how in "" "--metric loss" "--metric PPL"; do
+    exits 0 ablate table language $how --format csv --db lm.db
+    cp out first.txt
+    exits 0 ablate table language $how --format csv --db again.db
+    equal "$(<out)" "$(<first.txt)" "the table of $how"
+done
+bytes() { sql "SELECT sum(length(stats)) FROM result" "$1"; }
+[ $(($(bytes again.db) * 5)) -lt "$(bytes lm.db)" ] || wrong "statistics: $(bytes again.db) bytes by document, $(bytes lm.db) by window"
+exits 0 ablate record language two.json --db again.db
+cmp one.json two.json || wrong "a record of a record differs"
 language other -s lm.split_seed=2
 [ "$(windows PPL_test other)" != "$(windows PPL_test lm)" ] || wrong "split_seed changes nothing: $(windows PPL_test lm)"
 cat docs/* >book

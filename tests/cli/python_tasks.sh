@@ -44,6 +44,11 @@ PYTHONPATH=stub exits 0 "${ABLATE_PYTHON:-python3}" "$source/experiments/tasks/s
 has out "recall    +1.00, 95 % interval +1.00 to +1.00, 8 mixers"
 has out "words     -1.00, 95 % interval -1.00 to -1.00, 8 mixers"
 has out "treecall  no rank: all mixers have one value"
+exits 0 ablate import "$source"/experiments/recorded/screen{,-lm}.json.gz --db screen.db
+PYTHONPATH=$source/python ABLATE_PROGRAM=$program ABLATE_DB=screen.db exits 0 "${ABLATE_PYTHON:-python3}" "$source/experiments/tasks/screen.py"
+printf '%s (%s to %s)\n' $(sed -E 's/-/−/g; s/^[a-z]+|,? 95 % interval|to|, 10 mixers//g' out) >said
+equal "$(wc -l <said)" 3 "correlations on record"
+while read -r line; do has "$source/docs/results.md" "$line"; done <said
 
 echo "mistakes"
 # refuses LINE MESSAGE: if the sixth line of bad.py is LINE, the file is refused with MESSAGE

@@ -18,13 +18,12 @@ static const char *common(const read_experiment *x, const char *metric)
     return counts;
 }
 
-static void sum_result(read_result *r, arena *a)
+size_t stats_by_document(db_stats *s, const char *counts, arena *a)
 {
-    size_t n = documents_sum(r->counts, NULL, r->stats.n, r->stats.width, NULL);
-    double *sums = arena_alloc(a, n * r->stats.width * sizeof *sums);
-    documents_sum(r->counts, r->stats.value, r->stats.n, r->stats.width, sums);
-    r->stats = (db_stats){n, r->stats.width, sums};
-    r->documents = n;
+    size_t n = documents_sum(counts, NULL, s->n, s->width, NULL);
+    double *sums = arena_alloc(a, (n + 1) * s->width * sizeof *sums);
+    if (n > 1 && documents_sum(counts, s->value, s->n, s->width, sums)) *s = (db_stats){n, s->width, sums};
+    return n;
 }
 
 void read_documents(read_experiment *x, arena *a)
@@ -36,7 +35,8 @@ void read_documents(read_experiment *x, arena *a)
                 for (size_t m = 0; m < x->rows[i].runs[k].n_results; m++) {
                     read_result *r = (read_result *)(uintptr_t)&x->rows[i].runs[k].results[m];
                     /* a row that is shown twice has its runs twice */
-                    if (same(r->metric, x->metrics[j]) && r->stats.n && !r->documents) sum_result(r, a);
+                    if (same(r->metric, x->metrics[j]) && r->stats.n && !r->documents)
+                        r->documents = stats_by_document(&r->stats, r->counts, a);
                 }
     }
 }

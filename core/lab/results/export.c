@@ -90,28 +90,23 @@ typedef struct {
     columns columns;
 } exported;
 
-/* Reads the statistics to write for a run's results; {0} for a result without statistics. */
+/* Reads the statistics to write for a run's results, by document where the tests are; {0} for a result without. */
 static int read_kept_stats(sqlite3 *q, int64_t run, const char *keep, arena *a, db_stats **out, size_t *n, err *e)
 {
     sqlite3_stmt *s = sql_open(q, e,
-                               "SELECT x.stats,?2 IS NULL OR instr(','||?2||',',','||m.name||',') FROM result x JOIN "
-                               "metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
+                               "SELECT x.stats,?2 IS NULL OR instr(','||?2||',',','||m.name||','),(SELECT value FROM "
+                               "tag WHERE run_id=?1 AND tag='documents '||m.name) FROM result x JOIN metric m ON "
+                               "m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
                                "is", run, keep);
     int rc = 0;
     for (; sql_each(s, "", &rc, e); ++*n) {
         *out = list_grow(a, *out, *n, sizeof **out);
         if (sqlite3_column_type(s, 0) != SQLITE_NULL && sqlite3_column_int(s, 1))
             rc = stats_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), a, &(*out)[*n], e);
+        const char *counts = rc ? NULL : (const char *)sqlite3_column_text(s, 2);
+        if (counts && (*out)[*n].n) stats_by_document(&(*out)[*n], counts, a);
     }
     return rc;
-}
-
-static const size_t *write_numbers(str *out, const size_t *number, size_t n)
-{
-    str_add(out, ",\"stats\":[");
-    for (size_t i = 0; i < n; i++) str_addf(out, "%s%zu", i ? "," : "", number[i]);
-    str_add(out, "]");
-    return number + n;
 }
 
 static int write_results(sqlite3 *q, int64_t run, exported *x, str *out, err *e)
@@ -133,11 +128,8 @@ static int write_results(sqlite3 *q, int64_t run, exported *x, str *out, err *e)
         str_add(out, n ? ",\n{" : "\n{");
         fields(out, s, 1, 8);
         field(out, s, 8, true);
-        if (stats[n].width)
-            next = write_numbers(out, next, stats[n].width);
-        else if (sqlite3_column_int(s, 0))
-            str_add(out, ",\"stats\":\"" DB_LEFT_OUT "\"");
-        str_add(out, "}");
+        for (size_t i = 0; i < stats[n].width; i++) str_addf(out, "%s%zu", i ? "," : ",\"stats\":[", *next++);
+        str_add(out, stats[n].width ? "]}" : sqlite3_column_int(s, 0) ? ",\"stats\":\"" DB_LEFT_OUT "\"}" : "}");
     }
     str_add(out, "]");
     free(number);

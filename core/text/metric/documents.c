@@ -52,10 +52,12 @@ int64_t documents_read(const char *path, const char *split, int64_t n, str *coun
 
 size_t documents_sum(const char *counts, const double *rows, size_t m, size_t width, double *out)
 {
-    size_t documents = 0, at = 0;
+    size_t documents = 0, at = 0, listed = 1;
     char *end;
+    for (const char *p = counts; *p; p++) listed += *p == ' ';
     for (const char *p = counts; *p; p = end, documents++) {
         unsigned long long count = strtoull(p, &end, 10);
+        if (listed == m && count) count = 1;
         if (end == p || !count || count > m - at) return 0;
         for (size_t j = 0; out && j < count; j++)
             for (size_t k = 0; k < width; k++)

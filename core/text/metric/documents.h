@@ -13,7 +13,8 @@
 int64_t documents_read(const char *path, const char *split, int64_t n, str *counts, err *e);
 
 /* Sums rows [m][width] over documents with these numbers of examples: out [documents][width], or NULL. Returns the
- * number of documents; 0, without sums, if the numbers do not add up to m. */
+ * number of documents; 0, without sums, if the numbers do not add up to m. With as many rows as documents, the rows are
+ * such sums already. */
 size_t documents_sum(const char *counts, const double *rows, size_t m, size_t width, double *out);
 
 /* Returns the squared quantile of Student's t with m - 1 degrees of freedom over that of the normal distribution, which
