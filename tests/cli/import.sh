@@ -271,4 +271,12 @@ exits 0 ablate import fine.csv --as fine --metric acc --higher-is-better acc
 exits 0 ablate table fine
 has out "0.50000002 ± 0.00000001"
 has out "+0.00000001 .. +0.00000005"
+echo "rows with @ keep their names"
+printf 'row,seed,acc\na@b,1,0.5\na@b,2,0.6\na~b,3,0.7\na~b,4,0.8\n' >at.csv
+exits 0 ablate import at.csv --as at --metric acc --higher-is-better acc
+exits 0 ablate table at --format csv
+equal "$(column row <out | xargs)" "a@b a~b" "rows"
+exits 0 ablate show at/a@b@2
+has out "a@b"
+exits 0 ablate show at/a@b
 finish

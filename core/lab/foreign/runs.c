@@ -86,8 +86,6 @@ static int read_row(const foreign *f, size_t record, str *out, int64_t *seed, er
         str_add(out, cell);
     }
     if (c->seed == SIZE_MAX) split_seed(out, seed);
-    for (char *p = out->s; *p; p++)
-        if (*p == '@') *p = '~'; /* in EXPERIMENT/ROW@SEED, @ begins the seed */
     return 0;
 }
 

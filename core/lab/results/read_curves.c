@@ -35,8 +35,7 @@ static int cut_name(reader *r, const char *text, arena *a, const char **experime
                     int64_t *seed, err *e)
 {
     const char *at = strrchr(text, '@');
-    if (at && !parse_int(at + 1, seed))
-        return fail(e, "found run \"%s\", expected its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED", text);
+    if (at && !parse_int(at + 1, seed)) at = NULL; /* a row's name may have this sign */
     *any = !at;
     const char *name = at ? arena_strndup(a, text, (size_t)(at - text)) : arena_strdup(a, text),
                *slash = strchr(name, '/');

@@ -324,7 +324,7 @@ static void test_ini(void)
         {"toy/base@99", "run \"toy/base@99\": not in the database: toy/base has the seeds "},
         {"bsae", "run \"bsae\": found no such row, expected a run's number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED; did "
                  "you mean base?"},
-        {"toy/base@x", "expected its number, EXPERIMENT/ROW or EXPERIMENT/ROW@SEED"}};
+        {"toy/base@x", "toy has no row \"base@x\"; did you mean toy/base?"}};
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         e.text[0] = 0;
         CHECK_INT(reader_find_run(r, wrong[i][0], &e), -1);
