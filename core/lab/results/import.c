@@ -1,4 +1,5 @@
 /* import.c - imports what export.c wrote. Runs trained here are left unchanged. */
+#include "base/cleanup.h"
 #include "base/gzip.h"
 #include "lab/results/import.h"
 #include "lab/results/columns.h"
