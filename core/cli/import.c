@@ -83,7 +83,7 @@ static const option options[] = {
     {"--result", "last|best", "if runs have steps: the evaluation that counts [last]", OPTION_WORD, AT(result)},
     {"--note", "TEXT", "a note, shown below the table", OPTION_TEXT, AT(f.note)},
     {"--dry-run", NULL, "with --as: only print how columns are read", OPTION_FLAG, AT(dry_run)},
-    OPTION_DATABASE,
+    OPTION_DATABASE, /* those above are for other programs' files */
     {"--continue", NULL, "import a record as the experiment itself, not as NAME.recorded: `ablate run` continues it",
      OPTION_FLAG, AT(own_name)},
     {0}};

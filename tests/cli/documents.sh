@@ -93,6 +93,14 @@ bytes() { sql "SELECT sum(length(stats)) FROM result" "$1"; }
 [ $(($(bytes again.db) * 5)) -lt "$(bytes lm.db)" ] || wrong "statistics: $(bytes again.db) bytes by document, $(bytes lm.db) by window"
 exits 0 ablate record language two.json --db again.db
 cmp one.json two.json || wrong "a record of a record differs"
+printf '[variant split]\nlm.split_seed = 2\n' | cat language.ini - >mixed.ini
+exits 0 ablate run mixed.ini --threads 1 --progress none --db mixed.db
+exits 0 ablate table language --stats full --format csv --db mixed.db
+cp out first.txt
+exits 0 ablate record language mixed.json --db mixed.db
+exits 0 ablate import mixed.json --continue --db mixed2.db
+exits 0 ablate table language --stats full --format csv --db mixed2.db
+equal "$(<out)" "$(<first.txt)" "the table of rows with different documents"
 language other -s lm.split_seed=2
 [ "$(windows PPL_test other)" != "$(windows PPL_test lm)" ] || wrong "split_seed changes nothing: $(windows PPL_test lm)"
 cat docs/* >book

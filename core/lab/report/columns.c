@@ -71,7 +71,7 @@ static int decimals_for(const gathered *g, size_t metric) /* decimals of a colum
         if (m->n) largest = fmax(largest, fabs(m->mean)), spread = fmax(spread, m->sd);
     }
     if (best_is_most && most) most = metric_decimals(&g->facts[metric], largest);
-    while (spread > 1e-12 * largest && most < 9 && spread * pow(10, most) < 0.5) most++; /* some sd is not 0 */
+    while (spread > 1e-12 * largest && most < 9 && spread * pow(10, most) < 0.5) most++; /* the largest sd shows */
     return most;
 }
 
@@ -88,7 +88,8 @@ static const char *measure_of(const gathered_row *row, const measure *m, int dec
     const char *more = m->diverged ? arena_printf(a, " (%zu diverged)", m->diverged) : "";
     if (row->failed) more = arena_printf(a, "%s (%zu failed)", more, row->failed);
     if (m->n) return arena_printf(a, "%s%s%s%s", number_text(m->mean, decimals, a), sd, mark, more);
-    if (m->diverged || row->why_skipped) return m->diverged ? "diverged" : "n/a";
+    if (m->diverged) return "diverged";
+    if (row->why_skipped) return "n/a";
     if (row->failed && !row->open) return "failed";
     return row->open ? "…" : NULL;
 }

@@ -80,6 +80,7 @@ static int write_variants(sqlite3 *q, int64_t experiment, str *out, err *e)
     return rc;
 }
 
+#define DOCUMENTS "(SELECT value FROM tag WHERE run_id=x.run_id AND tag='documents '||m.name)" /* SQL, of result x */
 /* SQL: did the record from which the run of result x was imported leave out the statistics of metric m? */
 #define LEFT_OUT_BEFORE                                                                                                \
     "EXISTS(SELECT 1 FROM tag t WHERE t.run_id=x.run_id AND t.tag='" DB_STATISTICS                                     \
@@ -87,24 +88,25 @@ static int write_variants(sqlite3 *q, int64_t experiment, str *out, err *e)
 
 typedef struct {
     const db_export_options *how;
+    const char *by_document; /* metrics to sum by document */
     columns columns;
 } exported;
 
 /* Reads the statistics to write for a run's results, by document where the tests are; {0} for a result without. */
-static int read_kept_stats(sqlite3 *q, int64_t run, const char *keep, arena *a, db_stats **out, size_t *n, err *e)
+static int read_kept_stats(sqlite3 *q, int64_t run, const exported *x, arena *a, db_stats **out, size_t *n, err *e)
 {
-    sqlite3_stmt *s = sql_open(q, e,
-                               "SELECT x.stats,?2 IS NULL OR instr(','||?2||',',','||m.name||','),(SELECT value FROM "
-                               "tag WHERE run_id=?1 AND tag='documents '||m.name) FROM result x JOIN metric m ON "
-                               "m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
-                               "is", run, keep);
+    sqlite3_stmt *s = sql_open(
+        q, e,
+        "SELECT x.stats,?2 IS NULL OR instr(','||?2||',',','||m.name||',')," DOCUMENTS ",instr(', '||?3||"
+        "',',', '||m.name||',') FROM result x JOIN metric m ON m.id=x.metric_id WHERE x.run_id=?1 ORDER BY m.id",
+        "iss", run, x->how->statistics, x->by_document);
     int rc = 0;
     for (; sql_each(s, "", &rc, e); ++*n) {
         *out = list_grow(a, *out, *n, sizeof **out);
         if (sqlite3_column_type(s, 0) != SQLITE_NULL && sqlite3_column_int(s, 1))
             rc = stats_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), a, &(*out)[*n], e);
-        const char *counts = rc ? NULL : (const char *)sqlite3_column_text(s, 2);
-        if (counts && (*out)[*n].n) stats_by_document(&(*out)[*n], counts, a);
+        if (!rc && (*out)[*n].n && sqlite3_column_int(s, 3))
+            stats_by_document(&(*out)[*n], (const char *)sqlite3_column_text(s, 2), a);
     }
     return rc;
 }
@@ -114,7 +116,7 @@ static int write_results(sqlite3 *q, int64_t run, exported *x, str *out, err *e)
     CLEANUP(arena_free) arena a = {0};
     db_stats *stats = NULL;
     size_t *number = NULL, n_stats = 0, n = 0;
-    int rc = read_kept_stats(q, run, x->how->statistics, &a, &stats, &n_stats, e);
+    int rc = read_kept_stats(q, run, x, &a, &stats, &n_stats, e);
     if (!rc) columns_add(&x->columns, stats, n_stats, &number);
     const size_t *next = number;
     sqlite3_stmt *s = rc ? NULL
@@ -228,15 +230,17 @@ static int write_trials(sqlite3 *q, int64_t experiment, str *out, err *e)
 #define RECORDED_RUNS " v.experiment_id=?1 AND v.archived=0 AND r.archived=0 AND r.status IN('done','failed','skipped')"
 #define WITH_STATISTICS                                                                                                \
     OF_RUNS " JOIN result x ON x.run_id=r.id JOIN metric m ON m.id=x.metric_id WHERE" RECORDED_RUNS " AND "
-/* Lists metrics as "PPL, BLEU". all: metrics with statistics; else metrics whose statistics a record leaves out. */
-static int list_metrics(sqlite3 *q, int64_t experiment, const char *keep, bool all, str *out, err *e)
+enum { STATISTICS_LEFT_OUT, STATISTICS_ALL, STATISTICS_BY_DOCUMENT };
+/* Lists metrics as "PPL, BLEU". By document: those whose runs all have the same documents, as in documents.c. */
+static int list_metrics(sqlite3 *q, int64_t experiment, const char *keep, int which, str *out, err *e)
 {
     sqlite3_stmt *s =
         sql_open(q, e,
-                 "SELECT DISTINCT m.id,m.name" WITH_STATISTICS
-                 "((x.stats IS NOT NULL AND(?3 OR NOT(?2 IS NULL OR instr(','||?2||',',','||m.name||','))))OR(NOT ?3 "
-                 "AND x.stats IS NULL AND " LEFT_OUT_BEFORE ")) ORDER BY m.id",
-                 "isi", experiment, keep, (int64_t)all);
+                 "SELECT m.id,m.name" WITH_STATISTICS
+                 "CASE WHEN ?3 THEN x.stats IS NOT NULL ELSE(x.stats IS NOT NULL AND NOT(?2 IS NULL OR "
+                 "instr(','||?2||',',','||m.name||',')))OR(x.stats IS NULL AND " LEFT_OUT_BEFORE ")END GROUP BY m.id "
+                 "HAVING ?3<2 OR(count(" DOCUMENTS ")=count(*) AND count(DISTINCT " DOCUMENTS ")=1)ORDER BY m.id",
+                 "isi", experiment, keep, (int64_t)which);
     int rc = 0;
     while (sql_each(s, "metric.id metric.name", &rc, e))
         str_addf(out, "%s%s", out->n ? ", " : "", (const char *)sqlite3_column_text(s, 1));
@@ -268,7 +272,7 @@ static int check_metrics(sqlite3 *q, int64_t experiment, const char *keep, err *
 {
     CLEANUP(arena_free) arena a = {0};
     CLEANUP(str_free) str known = {0};
-    int rc = keep ? list_metrics(q, experiment, NULL, true, &known, e) : 0;
+    int rc = keep ? list_metrics(q, experiment, NULL, STATISTICS_ALL, &known, e) : 0;
     for (const char *at = keep; at && *at && !rc; at += strcspn(at, ","), at += *at == ',') {
         const char *name = arena_strndup(&a, at, strcspn(at, ",")), *is = arena_printf(&a, ", %s,", name),
                    *in = arena_printf(&a, ", %s,", str_text(&known));
@@ -281,14 +285,16 @@ static int check_metrics(sqlite3 *q, int64_t experiment, const char *keep, err *
 
 int db_export(db *d, const char *experiment, str *out, const db_export_options *o, err *e)
 {
-    CLEANUP(str_free) str left_out = {0};
+    CLEANUP(str_free) str left_out = {0}, by_document = {0};
     exported x = {.how = o};
     int64_t id = 0;
     if (tx_begin(d, false, e)) return -1; /* one consistent view of all tables */
     str_add(out, "{\"ablate_export\":2,\n");
     int rc = export_experiment(d->q, experiment, out, &id, e);
     if (!rc) rc = check_metrics(d->q, id, o->statistics, e);
-    if (!rc) rc = list_metrics(d->q, id, o->statistics, false, &left_out, e);
+    if (!rc) rc = list_metrics(d->q, id, o->statistics, STATISTICS_LEFT_OUT, &left_out, e);
+    if (!rc) rc = list_metrics(d->q, id, NULL, STATISTICS_BY_DOCUMENT, &by_document, e);
+    x.by_document = str_text(&by_document);
     if (left_out.n) {
         str_add(out, "\"statistics_left_out\":");
         json_string(out, left_out.s);

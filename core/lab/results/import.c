@@ -377,28 +377,26 @@ static int insert_all(db *d, const cJSON *root, const char *as, size_t *imported
     return rc ? -1 : d->views_later ? 0 : view_refresh(d->q, experiment, e);
 }
 
-static int import_file(db *d, const char *path, const char *as, size_t *imported, err *e)
+int db_import(db *d, const char *path, bool own_name, size_t *imported, err *e)
 {
     CLEANUP(str_free) str text = {0};
     const char *stop = NULL;
+    size_t n = 0, line = 1;
     if (gzip_read(path, MOST_BYTES, &text, e)) return -1;
     cJSON *root = cJSON_ParseWithOpts(str_text(&text), &stop, true);
-    int rc = root ? insert_all(d, root, as, imported, e) : -1;
-    size_t line = 1;
-    for (const char *p = text.s; !root && p && stop && p < stop; p++) line += *p == '\n';
-    if (!root) fail(e, "%s:%zu: not valid JSON" OF_ANOTHER, path, line);
-    if (root && rc) fail_in(e, "%s: ", path);
-    cJSON_Delete(root);
-    return rc;
-}
-
-int db_import(db *d, const char *path, bool own_name, size_t *imported, err *e)
-{
-    size_t n = 0;
-    if (tx_begin(d, true, e)) return -1;
-    int rc = tx_end(d, import_file(d, path, own_name ? "" : NULL, &n, e), e);
+    if (!root) {
+        for (const char *p = text.s; p && stop && p < stop; p++) line += *p == '\n';
+        return fail(e, "%s:%zu: not valid JSON" OF_ANOTHER, path, line);
+    }
+    int rc = tx_begin(d, true, e);
+    if (!rc) {
+        rc = insert_all(d, root, own_name ? "" : NULL, &n, e);
+        if (rc) fail_in(e, "%s: ", path);
+        rc = tx_end(d, rc, e);
+    }
     if (!rc && imported) *imported = n;
-    return rc;
+    cJSON_Delete(root);
+    return rc ? -1 : 0;
 }
 
 /* Removes an earlier import of this name. Fails if the name has ablate's own runs, or a metric's direction differs. */

@@ -168,6 +168,5 @@ int base64_decode(const char *text, str *out); /* -1: not base64 */
 int run_ini_print(sqlite3 *q, int64_t run, str *out, err *e); /* ini.c */
 /* Sums the statistics of a document's sentences, if all runs of a metric name the same documents. (documents.c) */
 void read_documents(read_experiment *x, arena *a);
-size_t stats_by_document(db_stats *s, const char *counts,
-                         arena *a); /* one result's; returns the number, below 2: as they were */
+size_t stats_by_document(db_stats *s, const char *counts, arena *a); /* returns how many; below 2 nothing changes */
 #endif

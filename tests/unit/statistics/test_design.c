@@ -348,8 +348,10 @@ static void check_edges(void)
     CHECK(isinf(prior.pool_df) && isnan(s2[2]));
     /* sentences of one document: influence values of their sums are the document's */
     const double rows[] = {1, 2, 5, 5, 3, 4, 0, 3};
-    double sums[4], z[2];
+    double sums[4], again[4], z[2];
     CHECK_INT(documents_sum("2 2", rows, 4, 2, sums), 2);
+    CHECK_INT(documents_sum("2 2", sums, 2, 2, again), 2); /* rows are sums already */
+    CHECK_INT(memcmp(again, sums, sizeof again), 0);
     CHECK_INT(documents_sum("2 1", rows, 4, 2, NULL), 0);
     CHECK_INT(documents_sum("2 3", rows, 4, 2, NULL), 0);
     CHECK_INT(documents_sum("2 x", rows, 4, 2, NULL), 0);
