@@ -100,7 +100,6 @@ static char *build_plugins(const workbench *w, const char *folder, err *e)
 typedef struct {
     const read_row *row;
     const read_run *run;
-    double seconds;
 } candidate;
 
 static bool wanted(const verify_options *o, const read_row *row, const read_run *run)
@@ -117,10 +116,9 @@ static size_t list_runs(const read_experiment *x, const verify_options *o, candi
     for (size_t i = 0; i < x->n_rows; i++)
         for (size_t k = 0; !x->rows[i].same_as && k < x->rows[i].n_runs; k++) {
             const read_run *run = &x->rows[i].runs[k];
-            double seconds = run->seconds;
             if (run->status != DB_DONE || run->foreign || !wanted(o, &x->rows[i], run)) continue;
-            if (o->at_most > 0 && !(seconds <= o->at_most)) continue;
-            out[n++] = (candidate){&x->rows[i], run, seconds};
+            if (o->at_most > 0 && (run->model_of_run || !(run->seconds <= o->at_most))) continue;
+            out[n++] = (candidate){&x->rows[i], run};
         }
     return n;
 }
@@ -145,7 +143,7 @@ static int retrain_some(const retraining *t, const read_experiment *x, const ver
     for (; n && done < (size_t)o->runs && !e->text[0]; done++) {
         size_t at = (size_t)rng_below(&r, n);
         printf("%s, seed %lld: trained in %.0f s on %s\n", of[at].row->name, (long long)of[at].run->seed,
-               of[at].seconds, of[at].run->device ? of[at].run->device : "a device that is not recorded");
+               of[at].run->seconds, of[at].run->device ? of[at].run->device : "a device that is not recorded");
         fflush(stdout);
         size_t before = differ;
         retrain(t, of[at].run, &differ, e);

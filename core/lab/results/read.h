@@ -37,9 +37,10 @@ typedef struct {
 typedef struct {
     int64_t id, seed;
     enum db_status status;
-    bool recorded; /* imported from a file, not trained here */
-    bool late;     /* frozen after its row had a result (DB_LATE) */
-    bool foreign;  /* recorded, and trained by another program (DB_IMPORTED) */
+    bool recorded;     /* imported from a file, not trained here */
+    bool late;         /* frozen after its row had a result (DB_LATE) */
+    bool foreign;      /* recorded, and trained by another program (DB_IMPORTED) */
+    bool model_of_run; /* it evaluated the model that another run trained */
     int64_t attempts, generation;
     int64_t step, total_steps;              /* -1 unknown */
     double queued_at, started_at, ended_at; /* seconds since 1970, NaN unknown */

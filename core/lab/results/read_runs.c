@@ -42,6 +42,7 @@ static int load_tags(loading *l, read_run *run, read_result *results, err *e)
         if (same(tag, "future_seen")) run->future_seen = sql_real(s, 1);
         if (same(tag, "run_seconds")) run->seconds = sql_real(s, 1);
         if (same(tag, DB_LATE)) run->late = true;
+        if (same(tag, "model_of_run")) run->model_of_run = true;
         const char *metric = strchr(tag, ' ');
         for (read_result *x = results; metric && x < results + run->n_results; x++) {
             if (!same(x->metric, metric + 1)) continue;
