@@ -42,10 +42,10 @@ typedef struct {
     bool decimal_commas;
     size_t line;
     str cell;
-} reader;
+} csv_reader;
 
 /* Reads the next cell into r->cell without blanks around it; *last: the line ends after it. */
-static int next_cell(reader *r, bool *last, err *e)
+static int next_cell(csv_reader *r, bool *last, err *e)
 {
     size_t begun = r->line;
     str_clear(&r->cell);
@@ -119,7 +119,7 @@ int csv_parse(sheet *s, const char *text, size_t n, const char *name, err *e)
 {
     size_t mark = byte_order_mark(text, n);
     text += mark, n -= mark;
-    reader r = {.p = text, .end = text + n, .separator = separator_of(text, text + n), .line = 1};
+    csv_reader r = {.p = text, .end = text + n, .separator = separator_of(text, text + n), .line = 1};
     r.decimal_commas = has_decimal_commas(r.separator, r.p, r.end);
     arena a = {0};
     names headings = {0};

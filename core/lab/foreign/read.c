@@ -115,7 +115,7 @@ static bool is_events(const char *path) { return strstr(path_end(path), "tfevent
 static bool is_state(const char *path) { return same(path_end(path), "trainer_state.json"); }
 
 /* Reads a file of one run: events, or a Trainer's state. */
-static int read_run(sheet *s, const char *path, const char *run, err *e)
+static int read_log(sheet *s, const char *path, const char *run, err *e)
 {
     str text = {0};
     int bad = file_read_regular(path, MOST_FILE, &text, e);
@@ -146,7 +146,7 @@ static int read_last_state(sheet *s, const char *folder, const paths *all, size_
         last = !same(of, run) || other <= step;
         free(of);
     }
-    int bad = last ? read_run(s, all->at[i], run, e) : 0;
+    int bad = last ? read_log(s, all->at[i], run, e) : 0;
     free(run);
     return bad;
 }
@@ -159,7 +159,7 @@ static int read_folder(sheet *s, const char *folder, err *e)
     if (all.n) qsort(all.at, all.n, sizeof *all.at, by_name);
     for (size_t i = 0; i < all.n && !bad; i++) {
         char *run = run_of(folder, all.at[i]);
-        if (is_events(all.at[i])) bad = read_run(s, all.at[i], run, e);
+        if (is_events(all.at[i])) bad = read_log(s, all.at[i], run, e);
         if (!bad && is_results(all.at[i])) bad = read_lm_eval(s, &all, i, e);
         if (!bad && is_state(all.at[i])) bad = read_last_state(s, folder, &all, i, e);
         free(run);
@@ -176,8 +176,8 @@ static int read_folder(sheet *s, const char *folder, err *e)
 int sheet_read(sheet *s, const char *path, err *e)
 {
     if (is_folder(path)) return read_folder(s, path, e);
-    if (is_events(path)) return read_run(s, path, path_end(path), e);
-    if (is_state(path)) return read_run(s, path, "run", e);
+    if (is_events(path)) return read_log(s, path, path_end(path), e);
+    if (is_state(path)) return read_log(s, path, "run", e);
     str text = {0};
     int bad = file_read_regular(path, MOST_FILE, &text, e);
     if (!bad && is_results(path) && is_lm_eval(str_text(&text))) {

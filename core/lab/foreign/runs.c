@@ -75,7 +75,7 @@ static void split_seed(str *name, int64_t *seed)
     name->s[name->n = digits - n] = 0;
 }
 
-static int read_row(const foreign *f, size_t record, str *out, int64_t *seed, err *e)
+static int read_identity(const foreign *f, size_t record, str *out, int64_t *seed, err *e)
 {
     const shape *c = &f->columns;
     str_clear(out);
@@ -139,7 +139,7 @@ static int read_record(foreign *f, const foreign_options *o, size_t i, str *row,
 {
     const shape *c = &f->columns;
     observation x = {.record = i, .step = -1, .example = SIZE_MAX, .failed = has_failed(f, i)};
-    if (read_row(f, i, row, &x.seed, e) || read_whole(f, i, c->seed, UINT32_MAX, &x.seed, e) ||
+    if (read_identity(f, i, row, &x.seed, e) || read_whole(f, i, c->seed, UINT32_MAX, &x.seed, e) ||
         read_whole(f, i, c->step, 9e15, &x.step, e))
         return -1;
     size_t before = f->rows.n;

@@ -1,9 +1,7 @@
 /* delta_scan.c - DELTA_SCAN and DPLR_SCAN: recurrences whose state is a matrix, by chunks of positions, one thread per
  * head. SOLVE_LOWER, one thread per matrix. */
 #include "tensor/cpu/generic.h"
-#include "tensor/cpu/vectors.h"
-
-enum { TILE_VECTORS = 2 };
+#include "tensor/cpu/strip_tiles.h"
 
 typedef struct {
     const void *q, *k, *v, *beta, *decay, *dy; /* beta and decay may be NULL */

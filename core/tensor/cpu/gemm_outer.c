@@ -99,8 +99,8 @@ static bool fetch_some(ahead *a, int64_t step, tile_job *t)
 }
 
 /* Multiplies columns i0 .. i1 of packed x with columns j0 .. j1 of packed y, over `words` words, from row r on. */
-static void multiply(const product *p, int64_t words, int64_t r, int64_t i0, int64_t i1, int64_t j0, int64_t j1,
-                     const float *left, const float *right, ahead next[2], int64_t step)
+static void multiply_packed(const product *p, int64_t words, int64_t r, int64_t i0, int64_t i1, int64_t j0, int64_t j1,
+                            const float *left, const float *right, ahead next[2], int64_t step)
 {
     for (int64_t i = i0; i < i1; i += MR)
         for (int64_t j = j0; j < j1; j += NR) {
@@ -145,7 +145,7 @@ static void part(const product *p, int64_t k0, int64_t k1, int64_t n0, int64_t n
             for (int64_t i = k0; i < k1; i += TALL) {
                 int64_t i1 = smaller(i + TALL, k1);
                 pack_left(p->way, x, p->k, rows, i, i1, left);
-                multiply(p, words, r, i, i1, j, j1, left, right, next, step);
+                multiply_packed(p, words, r, i, i1, j, j1, left, right, next, step);
             }
         }
 }

@@ -1,8 +1,7 @@
-/* matmul_tiles.h - template (vectors.h; S: f32 or f64): the product of one batch entry, from tiles (strip_tiles.h). */
-#include "tensor/cpu/strip_tiles.h"
+/* matmul_tiles.h - template (vectors.h; S: f32 or f64): the product of one batch entry (strip_tiles.inc). */
 
 /* Computes rows m .. m_end and columns j .. j_end of one batch entry. */
-static void TYPED(block_product)(const product *p, const REAL *a, const REAL *b, REAL *c, int64_t m, int64_t m_end,
+static void TYPED(block_product)(const matrices *p, const REAL *a, const REAL *b, REAL *c, int64_t m, int64_t m_end,
                                  int64_t j_first, int64_t j_end)
 {
     enum { STRIP = TILE_VECTORS * LANES };
@@ -36,7 +35,7 @@ static void TYPED(block_product)(const product *p, const REAL *a, const REAL *b,
 
 static void TYPED(products)(const void *job, int64_t from, int64_t to) /* [from, to): blocks */
 {
-    const product *p = job;
+    const matrices *p = job;
     for (int64_t u = from; u < to; u++) {
         int64_t j = u % p->blocks_j * BLOCK_COLS, i = u / p->blocks_j % p->blocks_i * BLOCK_ROWS;
         int64_t z = u / p->blocks_j / p->blocks_i, z0 = z / p->batch[1], z1 = z % p->batch[1];

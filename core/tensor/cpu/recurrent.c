@@ -1,11 +1,9 @@
 /* recurrent.c - RECURRENT: a GRU or LSTM along each sentence. Threads divide the sentences. */
 #include "base/vmath.h"
 #include "tensor/cpu/generic.h"
-#include "tensor/cpu/vectors.h"
+#include "tensor/cpu/strip_tiles.h"
 #include <math.h>
 #include <stdlib.h>
-
-enum { TILE_VECTORS = 2 };
 
 typedef struct {
     const void *x, *u, *dy; /* [R,wide], [d,wide], [R,d] */
@@ -31,7 +29,7 @@ static void order_places(const recurrence *r, int64_t from, int64_t to, place *o
     if (to > from) qsort(order, (size_t)(to - from), sizeof *order, longer_first);
 }
 /* The row of step t of a sentence. */
-static int64_t row_at(const recurrence *r, place p, int64_t t)
+static int64_t row_of_step(const recurrence *r, place p, int64_t t)
 {
     return p.first + (r->backwards ? p.length - 1 - t : t);
 }

@@ -43,10 +43,11 @@ set(bf16_files attend_rows attend_step attend_tiles ce depthwise dropout gemm_pa
   rotate rows table tiles)
 # Small files that are compiled together, since the header of the intrinsics takes longer than each of them. Their
 # static names must differ.
-set(small_files attend_rows attend_tiles ce depthwise dropout elementwise floor gemm_int8 gemm_tiles generic heads ids
-  linear long_conv norm order outer_tiles product qr rotate rows shape sums table tiled tiles unit)
-# Files that are written in vectors by hand: -O3 finds nothing more there, and takes half as long again.
-set(by_hand_files attend attend_step delta_scan)
+set(small_files attend_rows attend_tiles ce depthwise dropout elementwise floor gemm_blocks gemm_int8 gemm_outer
+  gemm_tiles generic heads ids linear long_conv matmul norm order outer_tiles product qr recurrent rotate rows shape
+  sums table tiled tiles unit)
+# Files in which -O3 finds nothing more than -O2, and takes half as long again: most are written in vectors by hand.
+set(by_hand_files attend attend_step delta_scan long_conv order)
 
 function(ab_sets target table)
   string(REPLACE ";" "|" of_bf16 "${bf16_files}")

@@ -44,7 +44,8 @@ static int check_shapes(ab_ctx *c, const tiling *t, const program *p)
     return 0;
 }
 
-static void place(const ab_ctx *c, const tiling *t, char *buffer, int64_t from, int64_t n, int32_t id, view *v)
+static void point_into_tile(const ab_ctx *c, const tiling *t, char *buffer, int64_t from, int64_t n, int32_t id,
+                            view *v)
 {
     if (!v->data) return;
     for (int i = 0; i < 4; i++)
@@ -66,8 +67,8 @@ static int run_tile(ab_ctx *c, const tiling *t, const program *p, char *buffer, 
     for (int i = 0; i < p->n; i++) {
         call k = p->at[i];
         const node *v = &c->v[p->id[i]];
-        for (int j = 0; j < k.n_in; j++) place(c, t, buffer, from, n, v->in[j], &k.in[j]);
-        for (int j = 0; j < k.n_out; j++) place(c, t, buffer, from, n, p->id[i] + j, &k.out[j]);
+        for (int j = 0; j < k.n_in; j++) point_into_tile(c, t, buffer, from, n, v->in[j], &k.in[j]);
+        for (int j = 0; j < k.n_out; j++) point_into_tile(c, t, buffer, from, n, p->id[i] + j, &k.out[j]);
         if (c->backend->kernels[k.op](&k, e)) return fail_in(e, "%s: ", op_names[k.op]);
     }
     return 0;
