@@ -35,7 +35,7 @@ def _take_beside(folder: str, before: set[str]) -> dict[str, str]:
     for name in set(sys.modules) - before:
         file = getattr(sys.modules[name], "__file__", None) or ""
         at = os.path.dirname(file)
-        if at == folder or (os.path.dirname(at) == folder and name.split(".")[0] == os.path.basename(at)):
+        if at == folder or file.startswith(os.path.join(folder, name.split(".")[0], "")):
             guard.watch(vars(sys.modules[name]))
             _kept.append(sys.modules.pop(name))  # another folder may have another of this name
             taken[name] = file

@@ -31,4 +31,10 @@ equal "$(grep -l "$again" home/runs/decoding/*/log.txt | wc -l)" 12 "runs that d
 rm -f home/runs/decoding/*/model.safetensors
 exits 0 ablate run two.ini "${fast[@]}" -s beam_size=3
 equal "$(grep -l "$again" home/runs/decoding/*/log.txt | wc -l)" 12 "runs that decode again, without models"
+
+echo "a run that cannot use the model trains, and is not recorded as if it had not"
+for model in home/runs/decoding/*/model.safetensors; do echo damaged >"$model"; done
+exits 0 ablate run two.ini "${fast[@]}" -s beam_size=5
+equal "$(sql "SELECT count(*), count(m.tag) FROM run r JOIN variant v ON v.id=r.variant_id LEFT JOIN tag m ON m.run_id=r.id AND
+    m.tag='model_of_run' WHERE v.archived=0")" 2,0 "runs, and those that name another's model"
 finish

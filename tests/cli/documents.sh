@@ -101,6 +101,15 @@ exits 0 ablate record language mixed.json --db mixed.db
 exits 0 ablate import mixed.json --continue --db mixed2.db
 exits 0 ablate table language --stats full --format csv --db mixed2.db
 equal "$(<out)" "$(<first.txt)" "the table of rows with different documents"
+echo "sums by document stay sums by document beside rows with other documents"
+exits 0 ablate import one.json --continue --db goes.db
+exits 0 ablate run mixed.ini --threads 1 --progress none --db goes.db
+exits 0 ablate table language --stats full --format csv --db lm.db
+grep '^one,' out | cut -d, -f1-14,16 >first.txt
+exits 0 ablate table language --stats full --format csv --db goes.db
+equal "$(grep '^one,' out | cut -d, -f1-14,16)" "$(<first.txt)" "row one beside a row with other documents"
+exits 0 ablate table language --db goes.db
+has out "over seeds and 3 documents"
 language other -s lm.split_seed=2
 [ "$(windows PPL_test other)" != "$(windows PPL_test lm)" ] || wrong "split_seed changes nothing: $(windows PPL_test lm)"
 cat docs/* >book

@@ -195,9 +195,9 @@ printf 'import ablate as ab\n\n\n@ab.feed_forward(doc="d")\ndef f(c, x, extra): 
 exits 1 ablate check ./one_letter.py
 has out "missing 1 required positional argument: 'extra'"
 hasnt out "static variables"
-mkdir pack && echo 'scale = 2' >pack/__init__.py && echo 'scale = 2' >own_module.py
+mkdir -p pack deep/sub && echo 'scale = 2' | tee pack/__init__.py >deep/sub/part.py && echo 'scale = 2' >own_module.py
 plain='\n@ab.norm(doc="d")\ndef f(c, x): return x'
-for import in 'import pack' 'import importlib; importlib.import_module("own_module")' 'if True: import own_module'; do
+for import in 'import pack' 'from deep.sub.part import scale' 'import importlib; importlib.import_module("own_module")' 'if True: import own_module'; do
     loads "$import$plain" ": '"
     has err "is imported where the hash of runs does not look: expected files beside this one, not packages"
 done

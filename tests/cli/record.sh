@@ -65,6 +65,39 @@ exits 0 ablate table found --db second.db --format csv
 for name in PPL delta low high p; do
     equal "$(column $name <out)" "$(column $name <whole.csv)" "$name of an experiment that went on elsewhere"
 done
+echo "a seed that the record lacks was planned, unless the INI has others now"
+change() { cp results.db "$1" && sqlite3 "$1" "$2"; }
+of="SELECT r.id FROM run r JOIN variant v ON v.id=r.variant_id WHERE v.name"
+change part.db "PRAGMA foreign_keys=ON; DELETE FROM run WHERE id IN($of='base' AND seed>1)"
+exits 0 ablate record lm part.json --db part.db
+exits 0 ablate import part.json --continue --db went_on.db
+exits 0 ablate run lm.ini --threads 1 --progress none --db went_on.db
+exits 0 ablate table lm --db went_on.db
+hasnt out "further seeds"
+exits 0 ablate import part.json --continue --db longer.db
+sed 's/1\.\.3/1..4/; /^\[sweep/,$d' lm.ini >longer.ini
+exits 0 ablate run longer.ini --threads 1 --progress none --db longer.db
+equal "$(sql "SELECT count(*) FROM tag WHERE tag='late'" longer.db)" 3 "late runs of longer.ini"
+
+echo "a record does not replace what a database has: a base of other settings, rows left out, progress, a direction"
+sed 's/0\.01/0.02/; s/^heads = 1$/d_ff = 16/' lm.ini >other.ini
+exits 0 ablate run other.ini --threads 1 --progress none --db other.db
+exits 1 ablate import one.json --continue --db other.db
+has err "the record's base differs from the base that the experiment has in the database"
+exits 0 ablate record lm other.json --db other.db
+cp results.db both.db
+exits 0 ablate run other.ini --threads 1 --progress none --db both.db
+exits 0 ablate import other.json --continue --db both.db
+equal "$(sql "SELECT name FROM variant WHERE archived=0 ORDER BY 1" both.db | tr '\n' ' ')" "A/d_ff=16 base " "rows after the import"
+second="$of='A/heads=1' AND seed=2"
+change failed.db "UPDATE run SET status='failed' WHERE id IN($second)"
+exits 0 ablate record lm failed.json --db failed.db
+change killed.db "UPDATE run SET status='killed',attempt=2,step=15 WHERE id IN($second)"
+exits 0 ablate import failed.json --continue --db killed.db
+equal "$(sql "SELECT status,attempt,step FROM run WHERE id IN($second)" killed.db)" killed,2,15 "a run that was going on"
+change turned.db "UPDATE metric SET direction='max' WHERE name='PPL'"
+exits 1 ablate import one.json --db turned.db
+has err 'metric "PPL": lower is better here, but higher in other experiments of this database'
 echo "what the project recorded comes back byte by byte"
 for name in sizes parsing-lstm heads-roles; do
     exits 0 ablate import "$source/experiments/recorded/$name.json.gz" --db $name.db

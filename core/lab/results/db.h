@@ -298,10 +298,10 @@ int db_export(db *d, const char *experiment, str *out, const db_export_options *
 /* Returns the path of this experiment's record in the folder; the caller frees. NULL: there is none. */
 char *recorded_path(const char *folder, const char *experiment);
 /* Imports a record from a file, which may be compressed by gzip. Existing runs with the same experiment, configuration
- * and seed are left unchanged if they are done, running, or already have the file's status, so importing twice changes
- * nothing. The experiment is named NAME.recorded here, so that recorded runs never count as runs of NAME; `own_name`:
- * NAME, which `run` continues. A file with impossible values is rejected with a message. *imported (may be NULL):
- * number of runs added or replaced. */
+ * and seed are left unchanged if they are done, running, have the file's status, or have an attempt and the file's is
+ * not done; importing twice changes nothing. The experiment is named NAME.recorded here, so that recorded runs never
+ * count as runs of NAME; `own_name`: NAME, which `run` continues. A file with impossible values is rejected with a
+ * message. *imported (may be NULL): number of runs added or replaced. */
 int db_import(db *d, const char *path, bool own_name, size_t *imported, err *e);
 /* Imports a record in memory, whose runs another program trained (lab/foreign), as the experiment `name` itself.
  * Replaces an earlier import under that name; any other experiment of that name is an error. */

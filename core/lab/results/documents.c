@@ -29,13 +29,16 @@ size_t stats_by_document(db_stats *s, const char *counts, arena *a)
 void read_documents(read_experiment *x, arena *a)
 {
     for (size_t j = 0; j < x->n_metrics; j++) {
-        if (!common(x, x->metrics[j])) continue;
+        bool all = common(x, x->metrics[j]);
         for (size_t i = 0; i < x->n_rows; i++)
             for (size_t k = 0; k < x->rows[i].n_runs; k++)
                 for (size_t m = 0; m < x->rows[i].runs[k].n_results; m++) {
                     read_result *r = (read_result *)(uintptr_t)&x->rows[i].runs[k].results[m];
                     /* a row that is shown twice has its runs twice */
-                    if (same(r->metric, x->metrics[j]) && r->stats.n && !r->documents)
+                    if (!same(r->metric, x->metrics[j]) || !r->stats.n || r->documents) continue;
+                    /* a record's are sums already */
+                    if (all || (r->counts && r->stats.n > 1 &&
+                                documents_sum(r->counts, NULL, r->stats.n, r->stats.width, NULL) == r->stats.n))
                         r->documents = stats_by_document(&r->stats, r->counts, a);
                 }
     }

@@ -167,7 +167,9 @@ static int write_run(db *d, int64_t variant, const db_row_spec *row, size_t ord,
     return rc || (found && apply_origin(d, row, out, e)) ? -1 : found;
 }
 
-static int write_runs(db *d, const db_experiment_spec *x, const int64_t *variants, db_frozen *out, size_t *n, err *e)
+/* planned: the experiment had these seeds already; then imported results do not make a run late. */
+static int write_runs(db *d, const db_experiment_spec *x, const int64_t *variants, int64_t planned, db_frozen *out,
+                      size_t *n, err *e)
 {
     str seeds = {0};
     int64_t *done = xcalloc(x->n_rows, sizeof *done); /* [n_rows]: 1 for a row with results */
@@ -177,8 +179,10 @@ static int write_runs(db *d, const db_experiment_spec *x, const int64_t *variant
         if (!variants[i]) continue;
         str_clear(&seeds);
         json_ids(&seeds, x->seeds, x->rows[i].n_seeds ? x->rows[i].n_seeds : x->n_seeds);
-        if (sql_int(d->q, e, &done[i], "SELECT EXISTS(SELECT 1 FROM run WHERE variant_id=?1 AND status='done')", "i",
-                    variants[i]) < 0 ||
+        if (sql_int(d->q, e, &done[i],
+                    "SELECT EXISTS(SELECT 1 FROM run r LEFT JOIN attempt a ON a.run_id=r.id WHERE r.variant_id=?1 AND "
+                    "r.status='done' AND(NOT ?2 OR a.log_path NOT NULL))",
+                    "ii", variants[i], planned) < 0 ||
             sql_do(d->q, e,
                    "UPDATE run SET archived=1 WHERE variant_id=?1 AND status NOT IN('done','running')"
                    " AND seed NOT IN(SELECT value FROM json_each(?2))",
@@ -195,15 +199,6 @@ static int write_runs(db *d, const db_experiment_spec *x, const int64_t *variant
     str_free(&seeds);
     free(done);
     return rc;
-}
-
-static int check(const db_experiment_spec *x, err *e)
-{
-    size_t bases = 0;
-    for (size_t i = 0; i < x->n_rows; i++) bases += x->rows[i].is_base;
-    if (bases != 1) return fail(e, "experiment \"%s\": found %zu base rows, expected one", x->name, bases);
-    if (!x->n_seeds) return fail(e, "experiment \"%s\": found no seeds, expected at least one", x->name);
-    return 0;
 }
 
 /* Fails if another process uses a row or seed that would be removed. */
@@ -238,11 +233,16 @@ static int check_others(db *d, const db_experiment_spec *x, err *e)
 int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, err *e)
 {
     *out = NULL, *n = 0;
-    if (check(x, e) || db_release_dead(d, x->name, NULL, e) || tx_begin(d, true, e)) return -1;
+    if (db_release_dead(d, x->name, NULL, e) || tx_begin(d, true, e)) return -1;
     int64_t *variants = xcalloc(x->n_rows, sizeof *variants);
     db_frozen *runs = xcalloc(x->n_rows * x->n_seeds, sizeof *runs);
-    int64_t id = -1;
+    int64_t id = -1, planned = 0;
+    const char *seeds = strstr(x->spec_ini, "\nseeds");
+    AUTOFREE char *line = seeds ? xstrndup(seeds, strcspn(seeds + 1, "\n") + 2) : NULL;
     int rc = view_check_name(x->name, e);
+    if (!rc && sql_int(d->q, e, &planned, "SELECT instr(spec_ini,?2)>0 FROM experiment WHERE name=?1", "ss", x->name,
+                       line) < 0)
+        rc = -1;
     if (!rc) rc = check_others(d, x, e);
     if (!rc) id = write_experiment(d, x, e), rc = id < 0 ? -1 : 0;
     /* Archives all rows. write_rows restores them one by one, so that names can move between configurations. */
@@ -251,7 +251,7 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
         rc = sql_do(d->q, e, "DELETE FROM alias WHERE variant_id IN(SELECT id FROM variant WHERE experiment_id=?1)",
                     "i", id);
     if (!rc) rc = write_rows(d, id, x, variants, e);
-    if (!rc) rc = write_runs(d, x, variants, runs, n, e);
+    if (!rc) rc = write_runs(d, x, variants, planned, runs, n, e);
     if (!rc) rc = view_refresh(d->q, id, e);
     rc = tx_end(d, rc, e);
     free(variants);

@@ -46,8 +46,7 @@ static int need(const cJSON *o, const char *key, const char **out, err *e)
     return *out ? 0 : fail(e, "found no text \"%s\"", key);
 }
 
-enum { MOST_BYTES = 1 << 28 }; /* the largest record so far has 13 MB */
-enum { MOST_ATTEMPTS = 1000000000 };
+enum { MOST_BYTES = 1 << 28, MOST_ATTEMPTS = 1000000000 }; /* the largest record so far has 13 MB */
 static const double MOST_STEP = 9e15;
 
 /* Reads a whole number; fails if it is missing or outside [least, most]. */
@@ -218,9 +217,9 @@ static int read_stats(const cJSON *r, const char *metric, columns_read *c, str *
 
 static int import_result(sqlite3 *q, int64_t run, const cJSON *r, columns_read *c, err *e)
 {
-    const char *metric, *how = text_of(r, "checkpoint");
+    const char *metric, *how = text_of(r, "checkpoint"), *direction = text_of(r, "direction");
     str bytes = {0};
-    int64_t id = -1, step;
+    int64_t id = -1, step, other = 0;
     int rc = need(r, "metric", &metric, e) || optional_whole(r, "step", &step, e) || read_stats(r, metric, c, &bytes, e)
                  ? -1
                  : 0;
@@ -228,7 +227,17 @@ static int import_result(sqlite3 *q, int64_t run, const cJSON *r, columns_read *
         rc = sql_do(
             q, e, "INSERT OR REPLACE INTO tag(run_id,tag,value) VALUES(?1,'" DB_STATISTICS " '||?2,'" DB_LEFT_OUT "')",
             "is", run, metric);
-    if (!rc) id = metric_id(q, metric, text_of(r, "direction"), e), rc = id < 0 ? -1 : 0;
+    if (!rc)
+        rc = sql_int(
+            q, e, &other,
+            "SELECT 1 FROM metric m JOIN result x ON x.metric_id=m.id WHERE m.name=?1 AND m.direction<>?2 LIMIT 1",
+            "ss", metric, direction);
+    if (rc > 0)
+        rc = fail(e,
+                  "metric \"%s\": %s is better here, but %s in other experiments of this database; give the same "
+                  "direction (--lower-is-better, --higher-is-better) or use another database (--db)",
+                  metric, same(direction, "min") ? "lower" : "higher", same(direction, "min") ? "higher" : "lower");
+    if (!rc) id = metric_id(q, metric, direction, e), rc = id < 0 ? -1 : 0;
     if (!rc)
         rc = sql_do(
             q, e,
@@ -256,13 +265,15 @@ static int insert_curve(sqlite3 *q, int64_t run, const cJSON *c, err *e)
     return rc;
 }
 
-/* Makes an empty run, in place of one neither done nor running with another status. *id 0: the old run is kept. */
+/* Makes an empty run, in place of one with another status, unless that is done, running, or has progress that this one
+ * (not done) would lose. *id 0: the old run is kept. */
 static int claim_place(sqlite3 *q, int64_t variant, int64_t seed, const char *status, int64_t *id, err *e)
 {
     int64_t keep = 0;
-    int rc =
-        sql_int(q, e, &keep, "SELECT status IN('done','running') OR status=?3 FROM run WHERE variant_id=?1 AND seed=?2",
-                "iis", variant, seed, status);
+    int rc = sql_int(q, e, &keep,
+                     "SELECT status IN('done','running') OR status=?3 OR(?3<>'done' AND attempt>0) FROM run WHERE "
+                     "variant_id=?1 AND seed=?2",
+                     "iis", variant, seed, status);
     *id = 0;
     if (rc < 0 || keep) return rc < 0 ? -1 : 0;
     if (sql_do(q, e, "DELETE FROM run WHERE variant_id=?1 AND seed=?2", "ii", variant, seed)) return -1;
@@ -328,22 +339,26 @@ static int insert_trial(sqlite3 *q, int64_t experiment, const cJSON *t, err *e)
  * without runs, and searched rows with their settings before the search. */
 static int prefer_runs(sqlite3 *q, int64_t experiment, err *e)
 {
-    static const char without[] = "UPDATE variant SET archived=1 WHERE experiment_id=?1 AND archived=0 AND NOT EXISTS("
-                                  "SELECT 1 FROM run r WHERE r.variant_id=variant.id) AND EXISTS(SELECT 1 FROM variant "
-                                  "o JOIN run r ON r.variant_id=o.id WHERE o.experiment_id=?1 AND o.name=variant.name)",
-                      with[] = "UPDATE variant SET archived=0 WHERE experiment_id=?1 AND archived<>0 AND NOT EXISTS("
-                               "SELECT 1 FROM variant o WHERE o.experiment_id=?1 AND o.name=variant.name AND "
-                               "o.archived=0) AND id=(SELECT min(o.id) FROM variant o JOIN run r ON r.variant_id=o.id "
+#define WITH_RUNS "FROM variant o JOIN run r ON r.variant_id=o.id WHERE o.experiment_id=?1 AND o.name=variant.name)"
+    static const char hide[] = "UPDATE variant SET archived=2 WHERE experiment_id=?1 AND archived=0 AND NOT EXISTS("
+                               "SELECT 1 FROM run WHERE variant_id=variant.id) AND EXISTS(SELECT 1 " WITH_RUNS,
+                      show[] = "UPDATE variant SET archived=0 WHERE experiment_id=?1 AND archived=1 AND id=(SELECT min("
+                               "o.id) " WITH_RUNS " AND(SELECT min(archived)=1 AND max(archived)=2 FROM variant o "
                                "WHERE o.experiment_id=?1 AND o.name=variant.name)";
-    return sql_do(q, e, without, "i", experiment) || sql_do(q, e, with, "i", experiment) ? -1 : 0;
+    return sql_do(q, e, hide, "i", experiment) || sql_do(q, e, show, "i", experiment) ? -1 : 0;
 }
 
 /* Fails if the record brings a second base: rows would be compared with different ones. */
-static int one_base(sqlite3 *q, int64_t experiment, err *e)
+static int one_base(sqlite3 *q, int64_t experiment, const cJSON *v, err *e)
 {
     int64_t n = 0;
-    if (sql_int(q, e, &n, "SELECT count(*) FROM variant WHERE experiment_id=?1 AND is_base=1 AND archived=0", "i",
-                experiment) < 0)
+    while (v && !whole_of(v, "is_base", 0)) v = v->next;
+    /* the base of a search is the first of its trials */
+    if (sql_int(q, e, &n,
+                "SELECT count(*) FROM variant v WHERE experiment_id=?1 AND(is_base=1 AND archived=0 OR config_hash=?2 "
+                "AND EXISTS(SELECT 1 FROM run WHERE variant_id=v.id)AND NOT EXISTS(SELECT 1 FROM experiment WHERE "
+                "id=?1 AND name LIKE '%.tune%'))",
+                "is", experiment, v ? text_of(v, "hash") : NULL) < 0)
         return -1;
     return n > 1 ? fail(e, "the record's base differs from the base that the experiment has in the database; remove "
                            "that experiment first (`ablate rm`)")
@@ -373,7 +388,7 @@ static int insert_all(db *d, const cJSON *root, const char *as, size_t *imported
         rc = insert_run(q, experiment, c, &columns, imported, e);
     columns_close(&columns);
     if (!rc) rc = prefer_runs(q, experiment, e);
-    if (!rc) rc = one_base(q, experiment, e);
+    if (!rc) rc = one_base(q, experiment, first_of(root, "variants"), e);
     return rc ? -1 : d->views_later ? 0 : view_refresh(d->q, experiment, e);
 }
 
@@ -399,8 +414,8 @@ int db_import(db *d, const char *path, bool own_name, size_t *imported, err *e)
     return rc ? -1 : 0;
 }
 
-/* Removes an earlier import of this name. Fails if the name has ablate's own runs, or a metric's direction differs. */
-static int make_room(db *d, const cJSON *root, const char *name, err *e)
+/* Removes an earlier import of this name. Fails if the name has ablate's own runs. */
+static int make_room(db *d, const char *name, err *e)
 {
     int64_t there = 0, own = 0;
     if (sql_int(d->q, e, &there, "SELECT count(*) FROM experiment WHERE name=?1", "s", name) < 0 ||
@@ -412,32 +427,12 @@ static int make_room(db *d, const cJSON *root, const char *name, err *e)
     if (there && own)
         return fail(e, "experiment \"%s\" was not made by an import; choose another name with --as", name);
     if (there && view_drop(d->q, name, e)) return -1;
-    if (there && sql_do(d->q, e, "DELETE FROM experiment WHERE name=?1", "s", name)) return -1;
-    for (const cJSON *run = first_of(root, "runs"); run; run = run->next)
-        for (const cJSON *r = first_of(run, "results"); r; r = r->next) {
-            int64_t other = 0;
-            const char *metric = text_of(r, "metric"), *direction = text_of(r, "direction");
-            if (sql_int(d->q, e, &other,
-                        "SELECT count(*) FROM metric m WHERE m.name=?1 AND m.direction<>?2 AND "
-                        "EXISTS(SELECT 1 FROM result x WHERE x.metric_id=m.id)",
-                        "ss", metric, direction) < 0)
-                return -1;
-            if (other)
-                return fail(
-                    e,
-                    "metric \"%s\": %s is better here, but %s in other experiments of this database; "
-                    "give the same direction (--lower-is-better, --higher-is-better) or use another database (--db)",
-                    metric, same(direction, "min") ? "lower" : "higher", same(direction, "min") ? "higher" : "lower");
-        }
-    return 0;
+    return there ? sql_do(d->q, e, "DELETE FROM experiment WHERE name=?1", "s", name) : 0;
 }
 
 int db_import_foreign(db *d, struct cJSON *root, const char *name, size_t *imported, err *e)
 {
-    size_t n = 0;
     if (experiment_name_check(name, e)) return fail_in(e, "--as: ");
     if (tx_begin(d, true, e)) return -1;
-    int rc = tx_end(d, make_room(d, root, name, e) || insert_all(d, root, name, &n, e) ? -1 : 0, e);
-    if (!rc && imported) *imported = n;
-    return rc;
+    return tx_end(d, make_room(d, name, e) || insert_all(d, root, name, imported, e) ? -1 : 0, e);
 }

@@ -78,7 +78,7 @@ int reader_all_runs(reader *r, const char *experiment, bool older, arena *a, int
     if (known != 1) return known < 0 ? -1 : reader_no_experiment(r, experiment, e);
     sqlite3_stmt *s = sql_open(r->q, e,
                                "SELECT r.id FROM variant v JOIN run r ON r.variant_id=v.id WHERE v.experiment_id=?1"
-                               " AND (v.archived=1 OR NOT ?2) ORDER BY v.archived,r.id",
+                               " AND (v.archived OR NOT ?2) ORDER BY v.archived,r.id",
                                "ii", id, (int64_t)older);
     return sql_ids(s, a, ids, n, e);
 }
@@ -140,7 +140,7 @@ static int remove_experiment(db *d, const char *name, err *e)
 int db_remove(db *d, const int64_t *runs, size_t n, const char *experiment, err *e)
 {
     static const char empty[] =
-        "DELETE FROM variant WHERE archived=1 AND NOT EXISTS(SELECT 1 FROM run WHERE variant_id=variant.id)";
+        "DELETE FROM variant WHERE archived AND NOT EXISTS(SELECT 1 FROM run WHERE variant_id=variant.id)";
     int rc = 0;
     if (tx_begin(d, true, e)) return -1;
     for (size_t i = 0; i < n && !rc; i++) rc = remove_one(d, runs[i], e);

@@ -25,6 +25,8 @@ static int insert_points(db *d, int64_t run, const db_point *points, size_t n, e
 {
     int64_t created = 0;
     int rc = sql_int(d->q, e, &created, "SELECT " CREATED_OF("?1"), "i", run) < 0 ? -1 : 0;
+    /* the run trains: it could not use the other's model */
+    if (!rc) rc = sql_do(d->q, e, "DELETE FROM tag WHERE run_id=?1 AND tag='model_of_run'", "i", run);
     /* SQLite stores a whole number of this size in 2 or 3 bytes */
     double seconds = floor(d->ticks_from + ticks()) - (double)created;
     sqlite3_stmt *s = sql_keep(
