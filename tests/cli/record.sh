@@ -51,6 +51,7 @@ echo "import --continue: run trains what a record lacks, and takes its searches 
 sed 's/^name = lm/name = found/; s/^lr = .*/lr = tune(0.01 .. 0.04, 2)/; s/1\.\.3/1..2/' lm.ini >found.ini
 exits 0 ablate run found.ini --threads 1 --progress none --db first.db
 exits 0 ablate record found found.json --db first.db
+hasnt found.json "$work/"
 exits 0 ablate record found.tune trials.json --db first.db
 exits 2 ablate import found.json --continue --as found
 has err "--continue is only for records: expected no --as"

@@ -22,6 +22,10 @@ ABLATE_HOME=$work/few exits 1 ablate query "DELETE FROM recorded.run"
 has err "would change the database"
 [ ! -e results.db ] || wrong "a command that reads made a database"
 
+for file in "$source"/experiments/recorded/*.gz; do
+    equal "$(zcat "$file" | grep -oEm1 '"/(home|root|tmp|work)/[^"]*' | head -1)" "" "${file##*/}: a path of the machine that recorded"
+done
+
 echo "a new database is empty and small; its first run is run 1"
 { tiny smoothing 6 && printf '[variant one]\nheads = 1\n'; } >smoothing.ini
 exits 0 ablate run smoothing.ini --threads 1 --progress none

@@ -71,12 +71,12 @@ static const char *end_of_string(const char *at)
     return at;
 }
 
-/* Removes folders from a recorded experiment's JSON. Paths in `data_dir` become $ABLATE_DATA/..., paths in `root`
- * become ./..., and paths of plugins become plugins/KIND/NAME.so or NAME.c, wherever these were built. Changes only
- * whole paths, and only in values of keys: texts in a list are columns of statistics. */
-static void without_folders(const char *json, const char *data_dir, const char *root, str *out)
+/* Removes folders from a recorded experiment's JSON. Paths in `data_dir` become $ABLATE_DATA/..., paths in `root` or in
+ * the database's folder become ./..., and paths of plugins become plugins/KIND/NAME.so or NAME.c, wherever these were
+ * built. Changes only whole paths, and only in values of keys: texts in a list are columns of statistics. */
+static void without_folders(const char *json, const char *data_dir, const char *root, const char *of_db, str *out)
 {
-    const place all[] = {{data_dir, "$ABLATE_DATA"}, {root, "."}};
+    const place all[] = {{data_dir, "$ABLATE_DATA"}, {root, "."}, {of_db, "."}};
     place places[LENGTH(all)];
     size_t n = 0;
     for (size_t i = 0; i < LENGTH(all); i++) /* skips values that are no paths of this machine */
@@ -109,7 +109,8 @@ int record_write(const places *p, const char *experiment, const char *path, cons
     int bad = !d || db_export(d, experiment, &text, o, e);
     db_close(d);
     if (!bad) {
-        without_folders(str_text(&text), p->data_dir, p->root, &clean);
+        AUTOFREE char *folder = path_folder(p->db.path), *of_db = realpath(folder, NULL);
+        without_folders(str_text(&text), p->data_dir, p->root, of_db ? of_db : "", &clean);
         bad = gzip_write(path, clean.s, clean.n, e);
     }
     return bad ? -1 : 0;
