@@ -32,7 +32,7 @@ rm -f home/runs/decoding/*/model.safetensors
 exits 0 ablate run two.ini "${fast[@]}" -s beam_size=3
 equal "$(grep -l "$again" home/runs/decoding/*/log.txt | wc -l)" 12 "runs that decode again, without models"
 
-echo "a run that cannot use the model trains, and is not recorded as if it had not"
+echo "a run that cannot use the other run's model trains, and does not name it"
 for model in home/runs/decoding/*/model.safetensors; do echo damaged >"$model"; done
 exits 0 ablate run two.ini "${fast[@]}" -s beam_size=5
 equal "$(sql "SELECT count(*), count(m.tag) FROM run r JOIN variant v ON v.id=r.variant_id LEFT JOIN tag m ON m.run_id=r.id AND

@@ -336,14 +336,14 @@ static int insert_trial(sqlite3 *q, int64_t experiment, const cJSON *t, err *e)
 }
 
 /* If a row has several variants, shows one that has runs. A record made elsewhere with --only lists the other rows
- * without runs, and searched rows with their settings before the search. */
+ * without runs, and searched rows with their settings before the search. What it hides gets archived = 2. */
 static int prefer_runs(sqlite3 *q, int64_t experiment, err *e)
 {
-#define WITH_RUNS "FROM variant o JOIN run r ON r.variant_id=o.id WHERE o.experiment_id=?1 AND o.name=variant.name)"
+#define WITH_RUNS "FROM variant o JOIN run r ON r.variant_id=o.id WHERE o.experiment_id=?1 AND o.name=variant.name"
     static const char hide[] = "UPDATE variant SET archived=2 WHERE experiment_id=?1 AND archived=0 AND NOT EXISTS("
-                               "SELECT 1 FROM run WHERE variant_id=variant.id) AND EXISTS(SELECT 1 " WITH_RUNS,
+                               "SELECT 1 FROM run WHERE variant_id=variant.id) AND EXISTS(SELECT 1 " WITH_RUNS ")",
                       show[] = "UPDATE variant SET archived=0 WHERE experiment_id=?1 AND archived=1 AND id=(SELECT min("
-                               "o.id) " WITH_RUNS " AND(SELECT min(archived)=1 AND max(archived)=2 FROM variant o "
+                               "o.id) " WITH_RUNS ") AND(SELECT min(archived)=1 AND max(archived)=2 FROM variant o "
                                "WHERE o.experiment_id=?1 AND o.name=variant.name)";
     return sql_do(q, e, hide, "i", experiment) || sql_do(q, e, show, "i", experiment) ? -1 : 0;
 }
