@@ -1,4 +1,5 @@
 /* freeze.c - writes a sweep as rows of the database: experiment, variants, aliases, runs. */
+#include "base/cleanup.h"
 #include "lab/results/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -256,8 +257,7 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
     rc = tx_end(d, rc, e);
     free(variants);
     if (rc) {
-        free(runs);
-        *n = 0;
+        free(runs), *n = 0;
         return fail_in(e, "experiment \"%s\": ", x->name);
     }
     *out = runs;
