@@ -97,7 +97,6 @@ static int no_command(char **argv)
 int main(int argc, char **argv)
 {
     places p = {0};
-    program_wait_asleep(argv);
     /* cJSON returns NULL for invalid JSON and for lack of memory; xmalloc ends the program for lack of memory */
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = xmalloc, .free_fn = free});
     if (argc < 2) return print(commands_overview, stderr);
@@ -119,5 +118,6 @@ int main(int argc, char **argv)
     const command *c = help ? command_find(argc - 1, explain, &used) : command_find(argc, argv, &used);
     if (!c) return no_command(help ? explain : argv);
     if (help) return all_written(command_run(c, 2, (char *[]){explain[used], asks, NULL}, &p));
+    program_wait_asleep(argv);
     return all_written(command_run(c, argc - used, argv + used, &p));
 }
