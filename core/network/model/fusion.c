@@ -14,7 +14,7 @@ static const char *count_attention(ab_ctx *c, int32_t n, str *why, err *e)
         tape_free(c);
         return NULL;
     }
-    int64_t plain = 0, program = 0, composed = 0;
+    int64_t plain = 0, program = 0, composed = *c->unfused != 0;
     for (int32_t i = 1; i < n; i++) {
         const node *v = &c->v[i];
         plain += v->live && (v->op == OP_ATTEND || v->op == OP_ATTEND_STEP);

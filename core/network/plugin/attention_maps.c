@@ -39,8 +39,10 @@ static bool match_terms(ab_ctx *c, int32_t p, factor x, int depth, terms *t)
     if (attn_weights_at(c, p).kind == WEIGHTS_PLAIN && depth < DEEPEST && !attn_steps(c)) {
         if (v.op == OP_ADD || v.op == OP_SUB) {
             factor second = x;
+            score_walk whole = {.c = c}; /* a program computes both parts at once if they have one product */
             if (v.op == OP_SUB) second.by = -x.by;
-            found = match_terms(c, v.in[0], x, depth + 1, t) && match_terms(c, v.in[1], second, depth + 1, t);
+            found = !attn_program_of(&whole, p) && match_terms(c, v.in[0], x, depth + 1, t) &&
+                    match_terms(c, v.in[1], second, depth + 1, t);
         } else if (v.op == OP_MUL_SCALAR) {
             factor scaled = x;
             scaled.by *= v.a.MUL_SCALAR.by;

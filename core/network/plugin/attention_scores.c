@@ -160,14 +160,16 @@ static bool keeps_masked(score_walk *w, const node *v, int k)
     if (!depends(w, v->in[k])) return false;
     if (v->op == OP_ADD) return !depends(w, v->in[1 - k]);
     if (v->op == OP_SUB) return k == INPUT(SUB, a) && !depends(w, v->i.SUB.b);
-    return v->op == OP_ADD_SCALAR || (v->op == OP_MUL_SCALAR && v->a.MUL_SCALAR.by > 0);
+    return v->op == OP_ADD_SCALAR || v->op == OP_MINIMUM || (v->op == OP_MUL_SCALAR && v->a.MUL_SCALAR.by > 0);
 }
 
 /* The value that input k must have at masked keys for the result to be 0 there. */
 static wanted zero_wants(score_walk *w, const node *v, int k)
 {
+    bool own = depends(w, v->in[k]);
     bool other = v->n_in > 1 && v->in[1 - k] != v->in[k] && depends(w, v->in[1 - k]);
-    if (!depends(w, v->in[k]) || other) return WANTS_NONE;
+    if (own && other && (v->op == OP_ADD || v->op == OP_SUB)) return WANTS_ZERO;
+    if (!own || other) return WANTS_NONE;
     if (v->op == OP_MUL || v->op == OP_MUL_SCALAR || (v->op == OP_DIV && k == INPUT(DIV, a))) return WANTS_ZERO;
     if (v->op != OP_MAP) return WANTS_NONE;
     switch ((int)v->a.MAP.function) {
@@ -204,22 +206,36 @@ static ab_t match_narrowed(score_walk *w, const narrowed *x)
     return w->draft.score;
 }
 
+/* How x is used: the value that masked keys must have there, and whether a mask follows. Greater than 1 (depends). */
+static int use_of(const score_walk *w, wanted above) { return 2 + (int)above + 3 * w->covered; }
+
+/* Keeps y, which x became, for other places that use x alike. */
+static ab_t emitted(score_walk *w, int32_t x, wanted above, ab_t y)
+{
+    w->twin[x] = y.id;
+    if (w->below[x] > 0) w->below[x] = (signed char)use_of(w, above);
+    return y;
+}
+
 /* Writes x into the draft. above: the value that masked keys must have there. */
 static ab_t emit(score_walk *w, int32_t x, wanted above)
 {
     node v = w->c->v[x];
     if (w->failed) return (ab_t){0};
-    if (x == w->scored) return w->draft.score;
-    if (w->twin[x]) return (ab_t){w->twin[x]};
+    if (x == w->scored)
+        return w->covered ? w->draft.score : give_up(w, 0, "its scores are masked by neither scores nor mask");
     bool some = depends(w, x);
+    if (w->twin[x] && (!some || w->below[x] == use_of(w, above))) return (ab_t){w->twin[x]};
     if (v.op == OP_MASK && some) {
         if (above != WANTS_HIDDEN)
             return give_up(w, x, "is followed by an operation that may give masked keys a weight");
         if (w->masked || !right_mask(w, &v))
             return give_up(w, x, "is a second mask, or not this attention's own (positions, lengths, causal)");
-        w->masked = true;
+        w->masked = w->covered = true;
         w->causal = v.a.MASK.causal != 0;
-        return emit(w, v.i.MASK.s, WANTS_HIDDEN);
+        ab_t y = emit(w, v.i.MASK.s, WANTS_HIDDEN);
+        w->covered = false;
+        return emitted(w, x, above, y);
     }
     const narrowed *narrow = narrowed_at(w, x);
     if (narrow)
@@ -229,11 +245,7 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
                              "is a window or choice of blocks before an operation that may give masked keys a weight");
     const attn_context *t = w->c->attn;
     bool large = of_scores(w, x) && t->batch * t->info.heads > 1; /* cheaper to compute in the kernel than to read */
-    if (!some && !(large && op_elementwise(v.op))) {
-        ab_t y = leaf(w, x);
-        w->twin[x] = y.id;
-        return y;
-    }
+    if (!some && !(large && op_elementwise(v.op))) return emitted(w, x, above, leaf(w, x));
     if (!op_elementwise(v.op)) return give_up(w, x, "is not elementwise");
     ab_t in[3] = {{0}};
     for (int k = 0; k < v.n_in; k++) {
@@ -245,8 +257,7 @@ static ab_t emit(score_walk *w, int32_t x, wanted above)
     tape_at(w->draft.tape, y)->needs &= v.needs || some;
     if (v.op == OP_LESS_THAN || (v.op == OP_MAP && (v.a.MAP.function == AB_SIGN || v.a.MAP.function == AB_FLOOR)))
         tape_at(w->draft.tape, y)->needs = false;
-    w->twin[x] = y.id;
-    return y;
+    return emitted(w, x, above, y);
 }
 
 traced_weights attn_weights_at(const ab_ctx *c, int32_t p)
@@ -294,7 +305,6 @@ static score_program *program_of(score_walk *w, const traced_weights *of)
     score_draft_open(&w->draft, w->c);
     ab_t result = emit(w, t, w->plain ? WANTS_ZERO : WANTS_HIDDEN);
     if (of->sink.id) add_sink(w, of->sink);
-    if (!w->masked) give_up(w, 0, "its scores are masked by neither scores nor mask");
     if (w->failed) result = (ab_t){0};
     score_program *f = score_draft_close(&w->draft, w->c, result);
     if (f) {

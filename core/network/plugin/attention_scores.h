@@ -15,10 +15,11 @@ typedef struct { /* the walk from weights down to the product q k' */
     int n, window, blocks, keys, sink; /* n: number of leaves; the other fields: a leaf's index, or -1 */
     int64_t block;                     /* keys per block */
     double keys_scale;
-    signed char *below;                 /* [nodes] depends on the scores? 1: yes; -1: no; 0: not known yet */
-    int32_t *twin;                      /* [nodes] the node's counterpart in the draft */
-    bool plain, masked, causal, failed; /* plain: weights without softmax or entmax */
-    int32_t culprit;                    /* the node that prevents fusion; 0: no node */
+    signed char *below; /* [nodes] depends on the scores? 1: yes; > 1: yes, use_of its twin; -1: no; 0: not known yet */
+    int32_t *twin;      /* [nodes] the node's counterpart in the draft */
+    /* plain: weights without softmax or entmax; covered: what is being written stands below the mask */
+    bool plain, masked, covered, causal, failed;
+    int32_t culprit; /* the node that prevents fusion; 0: no node */
     const char *because;
 } score_walk;
 

@@ -1,5 +1,6 @@
 /* Each sabotaged plugin fails exactly the check that it is made for, with the right message; plugins that cannot be
  * loaded are refused before any of their code runs. */
+#include "network/model/fusion.h"
 #include "sabotage.h"
 
 static void check_case(size_t i)
@@ -26,6 +27,21 @@ static void check_said(const char *file, const char *check, const char *words)
     CHECK_HAS(found ? found->message : e.text, words);
 }
 
+/* Checks how the plugin's attention runs, and why. */
+static void check_fusion(const char *file, const char *how, const char *why)
+{
+    char path[1024];
+    const char *step;
+    str because = {0};
+    err e = {0};
+    snprintf(path, sizeof path, BUILD_DIR "/sabotage/%s.so", file);
+    const plugin *p = plugin_load(path, &e);
+    const char *found = p ? plugin_fusion(file, &step, &because, &e) : NULL;
+    CHECK_TEXT(found ? found : e.text, how);
+    CHECK_HAS(str_text(&because), why);
+    str_free(&because);
+}
+
 /* Checks the exit status of `ablate check`. */
 static void check_status(void)
 {
@@ -48,6 +64,8 @@ int main(int argc, char **argv)
     if (argc < 2) {
         check_said("own_name", "name", "feed_forward/relu is also the name of a shipped plugin");
         check_said("task_lowered", "examples", "12 of 12 test examples are training examples");
+        check_fusion("softpick", "fused with a score program", "");
+        check_fusion("masks_half", "part fused, part composed", "masked by neither scores nor mask");
         check_status();
     }
     return test_end();
