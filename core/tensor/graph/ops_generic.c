@@ -262,8 +262,22 @@ ab_t t_before(ab_ctx *c, int64_t n, bool self)
 
 ab_t t_cumsum(ab_ctx *c, ab_t a)
 {
+    enum { CHUNK = 32 };
     GIVEN1(a);
-    return t_matmul(c, t_before(c, tape_at(c, a)->dim[2], true), a, 0, 0);
+    int64_t d[4], rest;
+    memcpy(d, tape_at(c, a)->dim, sizeof d);
+    if (d[2] <= 2 * CHUNK) return t_matmul(c, t_before(c, d[2], true), a, 0, 0);
+    if ((rest = d[2] % CHUNK)) {
+        ab_t most = t_cumsum(c, t_slice(c, a, -2, 0, d[2] - rest)), sum = t_slice(c, most, -2, d[2] - rest - 1, 1);
+        return t_concat(c, most, t_binary(c, OP_ADD, t_cumsum(c, t_slice(c, a, -2, d[2] - rest, rest)), sum), -2);
+    }
+    /* sums within chunks, to which each chunk adds the sum of those before it */
+    int64_t rows = d[0] * d[1], chunks = d[2] / CHUNK;
+    ab_t x = t_reshape(c, a, (int64_t[4]){rows, chunks, CHUNK, d[3]});
+    x = t_matmul(c, t_before(c, CHUNK, true), x, 0, 0);
+    ab_t sum = t_reshape(c, t_slice(c, x, -2, CHUNK - 1, 1), (int64_t[4]){1, rows, chunks, d[3]});
+    sum = t_reshape(c, t_matmul(c, t_before(c, chunks, false), sum, 0, 0), (int64_t[4]){rows, chunks, 1, d[3]});
+    return t_reshape(c, t_binary(c, OP_ADD, x, sum), d);
 }
 
 /* clang-format off */

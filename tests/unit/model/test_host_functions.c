@@ -192,8 +192,43 @@ static void check_case(size_t k)
     params_free(&none);
 }
 
+/* Running sums y of a [2,1,n,2], and the gradient of the sum of y b: sums of b from the end. */
+static void check_long_sums(int64_t n)
+{
+    enum { GROUPS = 2, WIDTH = 2 };
+    params none = {0};
+    ab_ctx *c = tape_new(&none, &cpu_backend, F64, true);
+    c->hook = AB_IN_REFERENCE;
+    ab_t a = t_input(c, "a", F64, PHASE_STEP, GROUPS, 1, n, WIDTH);
+    ab_t b = t_input(c, "b", F64, PHASE_STEP, GROUPS, 1, n, WIDTH);
+    tape_at(c, a)->needs = true;
+    ab_t y = h->cumsum(c, a);
+    t_keep(c, y, "y");
+    CHECK_INT(tape_backward(c, t_sum_to(c, h->mul(c, y, b), (int64_t[4]){1, 1, 1, 1})), 0);
+    ab_t grad = t_add_scalar(c, (ab_t){c->grad[a.id]}, 0);
+    t_keep(c, grad, "da");
+    CHECK_INT(tape_plan(c, NULL, NULL), 0);
+    double *x = tape_at(c, a)->data, *w = tape_at(c, b)->data, worst = 0;
+    for (int64_t i = 0; i < GROUPS * n * WIDTH; i++) x[i] = hashed((uint64_t)i), w[i] = hashed((uint64_t)i + 9999);
+    CHECK_INT(tape_run(c, &(run_options){.from = PHASE_CONST}), 0);
+    const double *found = tape_at(c, y)->data, *found_grad = tape_at(c, grad)->data;
+    for (int64_t column = 0; column < GROUPS * WIDTH; column++) {
+        double sum = 0, rest = 0;
+        for (int64_t t = 0; t < n; t++) {
+            int64_t i = (column / WIDTH * n + t) * WIDTH + column % WIDTH;
+            int64_t j = (column / WIDTH * n + n - 1 - t) * WIDTH + column % WIDTH;
+            sum += x[i], rest += w[j];
+            worst = fmax(worst, fmax(fabs(found[i] - sum), fabs(found_grad[j] - rest)));
+        }
+    }
+    CHECK_NEAR(worst, 0, 1e-12);
+    tape_free(c);
+}
+
 int main(void)
 {
     for (size_t k = 0; k < LENGTH(cases); k++) check_case(k);
+    static const int64_t lengths[] = {64, 65, 96, 150, 1100}; /* sums in one part, in chunks of 32, with a rest */
+    for (size_t k = 0; k < LENGTH(lengths); k++) check_long_sums(lengths[k]);
     return test_end();
 }
