@@ -409,8 +409,8 @@ INLINE void turn_square_f64(double *to, int64_t to_row, const double *from, int6
         for (int k = 0; k < n; k++) to[k * to_row + j] = j < rows ? from[j * from_row + k] : 0;
 }
 
-/* ---- e^x for x <= 88: 2^n times a polynomial on [-ln2/2, ln2/2], within 2 ulp; 0 for NaN and below -87.33, where a
- * subnormal result would cost hundreds of cycles ---- */
+/* ---- e^x for x <= 88: 2^n times a polynomial on [-ln2/2, ln2/2], within 2 ulp; 0 for NaN and below -64: a weight of
+ * e^-64 is lost beside one of 1, and products with less may be subnormal, which costs hundreds of cycles each ---- */
 
 INLINE reals_f32 exp_f32(reals_f32 x)
 {
@@ -425,10 +425,10 @@ INLINE reals_f32 exp_f32(reals_f32 x)
     p = p * (r * r) + r + 1;
     words_f32 y = (words_f32)p + ((words_f32)t << 23);
 #if WIDTH == 64
-    return (reals_f32)_mm512_maskz_mov_epi32(_mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(-87.33f), _CMP_GE_OQ),
+    return (reals_f32)_mm512_maskz_mov_epi32(_mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(-64.0f), _CMP_GE_OQ),
                                              (__m512i)y);
 #else
-    return (reals_f32)((words_f32)(x >= -87.33f) & y);
+    return (reals_f32)((words_f32)(x >= -64.0f) & y);
 #endif
 }
 INLINE float log_f32(float x) { return logf(x); }
