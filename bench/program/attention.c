@@ -164,7 +164,7 @@ int bench_attention(const bench_options *o, err *e)
     if (!same(o->role, "encoder") && !same(o->role, "decoder") && !same(o->role, "cross"))
         return fail(e, "--role %s: expected encoder, decoder or cross", o->role);
     if (!(p.b = bench_device(o, &p.type, e)) ||
-        recorded_read(&r, o->lengths, o->seed, o->tokens, 1000, on_device(p.b) || o->tokens, e))
+        bench_read(&r, o->lengths, o->seed, o->tokens, 1000, on_device(p.b) || o->tokens, e))
         return -1;
     p.chunk = xmalloc(CHUNK * dtype_size(p.type));
     fill(p.chunk, p.type, o->seed);

@@ -34,6 +34,12 @@ const backend *bench_device(const bench_options *o, dtype *compute, err *e);
 /* Sleeps until o->start_at. Returns the delay in seconds if that time had passed, else 0. */
 double bench_start(const bench_options *o);
 
+/* Reads a file of lengths, a batch per line: "12:14 9:11", source and target tokens of each sentence. Ids are random
+ * below `vocab`; empty batches are skipped. one_capacity: the arrays of all batches are as long as those of the largest
+ * (or `tokens` if not 0), as devices require; else each batch's length is rounded up to 64. Returns 0, or -1 and a
+ * message with the line number. Call recorded_free in either case. */
+int bench_read(recorded *r, const char *path, int64_t seed, int64_t tokens, int64_t vocab, bool one_capacity, err *e);
+
 int bench_train(const bench_options *o, err *e);     /* training steps */
 int bench_decode(const bench_options *o, err *e);    /* beam search to a known length */
 int bench_attention(const bench_options *o, err *e); /* only ATTEND and ATTEND_BACK */

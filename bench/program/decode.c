@@ -122,7 +122,7 @@ int bench_decode(const bench_options *o, err *e)
     const backend *b = bench_device(o, &compute, e);
     if (!b || bench_model(&m, o, NULL, b, e)) return -1;
     m.params.int8 = same(o->precision, "int8");
-    int bad = recorded_read(&r, o->lengths, o->seed, o->tokens, m.src_vocab, false, e) || forbid_the_end(&m, e);
+    int bad = bench_read(&r, o->lengths, o->seed, o->tokens, m.src_vocab, false, e) || forbid_the_end(&m, e);
     if (!bad) {
         pairs p = sources_of(&r, &a);
         bad = measure(&m, &p, o, e);

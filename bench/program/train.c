@@ -115,7 +115,7 @@ int bench_train(const bench_options *o, err *e)
     if (o->plugins.n > 1)
         return fail(e, "--plugin: ablate-bench train takes only one; ablate-bench attention compares several");
     if (!b || bench_model(&m, o, o->plugins.n ? o->plugins.at[0] : NULL, b, e)) return -1;
-    int bad = recorded_read(&r, o->lengths, o->seed, o->tokens, m.tgt_vocab, on_device(b) || o->tokens, e);
+    int bad = bench_read(&r, o->lengths, o->seed, o->tokens, m.tgt_vocab, on_device(b) || o->tokens, e);
     trainer t = {.r = &r};
     if (!bad) bad = !(t.s = train_step_open(&m, e));
     if (!bad) bad = measure(&t, &m, o, e);

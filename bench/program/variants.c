@@ -101,7 +101,7 @@ int bench_variants(const bench_options *o, err *e)
         v[i].plugin = i ? o->plugins.at[i - 1] : NULL;
         bad = variant_open(&v[i], o, b, e);
     }
-    bad = bad || recorded_read(&r, o->lengths, o->seed, o->tokens, v[0].m.tgt_vocab, on_device(b) || o->tokens, e) ||
+    bad = bad || bench_read(&r, o->lengths, o->seed, o->tokens, v[0].m.tgt_vocab, on_device(b) || o->tokens, e) ||
           measure(v, n, &r, o, e);
     for (size_t i = 0; i < n; i++) variant_close(&v[i]);
     free(v);

@@ -36,25 +36,8 @@ static int64_t total(const int32_t *len, int64_t n, int64_t *longest)
     return sum;
 }
 
-typedef struct { /* one line of the file */
-    int32_t *src, *tgt;
-    int64_t n;
-} line_lengths;
-
-static int read_line(line_lengths *out, arena *a, char *line, const char *path, size_t number, err *e)
-{
-    size_t most = strlen(line) / 3 + 1;
-    *out = (line_lengths){arena_alloc(a, most * sizeof *out->src), arena_alloc(a, most * sizeof *out->tgt), 0};
-    for (char *w = strtok(line, " "); w; w = strtok(NULL, " ")) {
-        int s, t, used = 0;
-        if (sscanf(w, "%d:%d%n", &s, &t, &used) != 2 || w[used] || s < 1 || t < 1)
-            return fail(e, "%s:%zu: found '%s', expected pairs of lengths such as 12:14", path, number, w);
-        out->src[out->n] = s, out->tgt[out->n++] = t;
-    }
-    return 0;
-}
-
-static void add_batch(recorded *r, rng *random, int64_t vocab, const line_lengths *l, int64_t src_cap, int64_t tgt_cap)
+static void add_batch(recorded *r, rng *random, int64_t vocab, const sentence_lengths *l, int64_t src_cap,
+                      int64_t tgt_cap)
 {
     int32_t *pos, *off, *out;
     batch b = {.n_sentences = l->n};
@@ -72,7 +55,7 @@ static void add_batch(recorded *r, rng *random, int64_t vocab, const line_length
     r->b[r->n++] = b;
 }
 
-static void count_rows(recorded *r, const line_lengths *l)
+void recorded_count(recorded *r, const sentence_lengths *l)
 {
     int64_t longest, src = total(l->src, l->n, &longest), tgt = total(l->tgt, l->n, &longest);
     r->sentences += l->n, r->src_rows += src, r->tgt_rows += tgt;
@@ -80,9 +63,13 @@ static void count_rows(recorded *r, const line_lengths *l)
     if (tgt > r->tgt_most) r->tgt_most = tgt;
 }
 
-static void share_limits(recorded *r)
+void recorded_build(recorded *r, rng *random, int64_t vocab, const sentence_lengths *l, size_t n, int64_t src_cap,
+                    int64_t tgt_cap)
 {
     batch_limits most = {0};
+    r->b = xcalloc(n + 1, sizeof *r->b);
+    for (size_t i = 0; i < n; i++)
+        if (l[i].n) add_batch(r, random, vocab, &l[i], src_cap, tgt_cap);
     for (size_t i = 0; i < r->n; i++) {
         const batch *b = &r->b[i];
         if (b->n_sentences > most.sentences) most.sentences = b->n_sentences;
@@ -92,51 +79,15 @@ static void share_limits(recorded *r)
     for (size_t i = 0; i < r->n; i++) r->b[i].limits = most;
 }
 
-static int capacity(const char *path, int64_t tokens, int64_t most, int64_t *out, err *e)
-{
-    if (tokens && tokens < most)
-        return fail(e, "--tokens %lld: %s has a larger batch, of %lld tokens", (long long)tokens, path,
-                    (long long)most);
-    *out = tokens ? tokens : (most + 63) / 64 * 64;
-    return 0;
-}
-
-int recorded_read(recorded *r, const char *path, int64_t seed, int64_t tokens, int64_t vocab, bool one_capacity, err *e)
-{
-    CLEANUP(str_free) str text = {0};
-    AUTOFREE char **lines = NULL;
-    size_t n = 0;
-    rng random = rng_seed((uint64_t)seed, 7);
-    CLEANUP(arena_free) arena a = {0};
-    int64_t src_cap = 0, tgt_cap = 0;
-    int bad = file_lines(path, &text, &lines, &n, e);
-    AUTOFREE line_lengths *l = xcalloc(n + 1, sizeof *l);
-    for (size_t i = 0; i < n && !bad; i++) {
-        if (lines[i][0] == '#') continue;
-        bad = read_line(&l[i], &a, lines[i], path, i + 1, e);
-        if (!bad) count_rows(r, &l[i]);
-    }
-    if (!bad && !r->sentences) bad = fail(e, "%s: found no batch", path);
-    if (!bad && one_capacity)
-        bad = capacity(path, tokens, r->src_most, &src_cap, e) || capacity(path, tokens, r->tgt_most, &tgt_cap, e);
-    if (!bad) r->b = xcalloc(n, sizeof *r->b);
-    for (size_t i = 0; i < n && !bad; i++)
-        if (l[i].n) add_batch(r, &random, vocab, &l[i], src_cap, tgt_cap);
-    if (!bad) share_limits(r);
-    return bad ? -1 : 0;
-}
-
 void recorded_make(recorded *r, int64_t sentences, int64_t src_length, int64_t tgt_length, int64_t vocab)
 {
     rng random = rng_seed(1, 7);
     CLEANUP(arena_free) arena a = {0};
-    line_lengths l = {arena_alloc(&a, (size_t)(sentences + 1) * sizeof *l.src),
-                      arena_alloc(&a, (size_t)(sentences + 1) * sizeof *l.tgt), sentences};
+    sentence_lengths l = {arena_alloc(&a, (size_t)(sentences + 1) * sizeof *l.src),
+                          arena_alloc(&a, (size_t)(sentences + 1) * sizeof *l.tgt), sentences};
     for (int64_t i = 0; i < sentences; i++) l.src[i] = (int32_t)src_length, l.tgt[i] = (int32_t)tgt_length;
-    count_rows(r, &l);
-    r->b = xcalloc(1, sizeof *r->b);
-    add_batch(r, &random, vocab, &l, 0, 0);
-    share_limits(r);
+    recorded_count(r, &l);
+    recorded_build(r, &random, vocab, &l, 1, 0, 0);
 }
 
 void recorded_free(recorded *r)

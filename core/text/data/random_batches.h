@@ -11,12 +11,17 @@ typedef struct { /* {0} is empty */
     arena memory;
 } recorded;
 
-/* Reads a file of lengths, a batch per line: "12:14 9:11", source and target tokens of each sentence. Ids are random
- * below `vocab`; empty batches are skipped. one_capacity: the arrays of all batches are as long as those of the largest
- * (or `tokens` if not 0), as devices require; else each batch's length is rounded up to 64. Returns 0, or -1 and a
- * message with the line number. Call recorded_free in either case. */
-int recorded_read(recorded *r, const char *path, int64_t seed, int64_t tokens, int64_t vocab, bool one_capacity,
-                  err *e);
+typedef struct { /* tokens of each sentence of a batch */
+    int32_t *src, *tgt;
+    int64_t n;
+} sentence_lengths;
+
+/* Adds a batch's rows and sentences to the totals. */
+void recorded_count(recorded *r, const sentence_lengths *l);
+/* Makes a batch of random ids below `vocab` for each of l[0] .. l[n - 1] that has sentences. src_cap, tgt_cap: length
+ * of the arrays; 0: each batch's rows, rounded up to 64. The caller calls recorded_free. */
+void recorded_build(recorded *r, rng *random, int64_t vocab, const sentence_lengths *l, size_t n, int64_t src_cap,
+                    int64_t tgt_cap);
 void recorded_free(recorded *r);
 
 /* Makes one batch of random sentences with these lengths. The caller calls recorded_free. */
