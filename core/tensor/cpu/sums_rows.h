@@ -79,7 +79,8 @@ static void TYPED(sum_columns)(const void *job, int64_t from, int64_t to)
 
 /* ---- SOFTMAX ---- */
 
-/* e^x, exactly 0 for x < -87, so that masked scores weigh 0 and no result is subnormal (slow). Keeps NaN. */
+/* e^x, exactly 0 for x < -87 (fp32: < -64, exp_f32), so that masked scores weigh 0 and no result is subnormal (slow).
+ * Keeps NaN. */
 INLINE REALS TYPED(weight)(REALS x)
 {
     MASKS some = ~(x < -87);

@@ -225,10 +225,30 @@ static void check_long_sums(int64_t n)
     tape_free(c);
 }
 
+/* In fp32 a weight below e^-64 of the largest is 0, so that no product with it is subnormal. */
+static void check_far_weights(void)
+{
+    params none = {0};
+    ab_ctx *c = tape_new(&none, &cpu_backend, F32, true);
+    c->hook = AB_IN_REFERENCE;
+    ab_t a = t_input(c, "a", F32, PHASE_STEP, 1, 1, 1, 4), y = h->softmax(c, a);
+    t_keep(c, y, "y");
+    CHECK_INT(tape_plan(c, NULL, NULL), 0);
+    memcpy(tape_at(c, a)->data, (const float[]){0, -63, -65, -86}, 4 * sizeof(float));
+    CHECK_INT(tape_run(c, &(run_options){.from = PHASE_CONST}), 0);
+    const float *found = tape_at(c, y)->data;
+    CHECK_NEAR(found[0], 1, 0);
+    CHECK_NEAR(found[1], exp(-63), 1e-5 * exp(-63));
+    CHECK_NEAR(found[2], 0, 0);
+    CHECK_NEAR(found[3], 0, 0);
+    tape_free(c);
+}
+
 int main(void)
 {
     for (size_t k = 0; k < LENGTH(cases); k++) check_case(k);
     static const int64_t lengths[] = {64, 65, 96, 150, 1100}; /* sums in one part, in chunks of 32, with a rest */
     for (size_t k = 0; k < LENGTH(lengths); k++) check_long_sums(lengths[k]);
+    check_far_weights();
     return test_end();
 }
