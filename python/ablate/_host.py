@@ -2241,3 +2241,30 @@ class HostFunctions:
             If shapes do not fit, or it is called outside a head's losses.
         """
         return self._call("layer", x, name)
+
+    def gradient(self, y: Tensor, x: Tensor) -> Tensor:
+        """
+        Differentiate the sum of y with respect to x, such as for a learning step inside `scan`.
+
+        The gradient of the sum of y with respect to x, of x's shape, such as for a learning step in scan.
+        It can be differentiated again: y may come from x by functions tagged ANY, but not by max, top_k,
+        sort or unit_length.
+
+        Parameters
+        ----------
+        y : Tensor
+            Computed from x.
+        x : Tensor
+            Any tensor.
+
+        Returns
+        -------
+        Tensor
+            The same shape as x.
+
+        Raises
+        ------
+        Error
+            If shapes do not fit.
+        """
+        return self._call("gradient", y, x)

@@ -6,7 +6,7 @@ import numpy as np
 from equations_basics import (heads, linear, mask, merge, output, place, projections, read, relu, rotate, scores, sigmoid,
                               softmax, softplus, unit)
 from equations_recurrences import (delta_net, delta_product, gated_delta_net, gated_linear, gru, kda, low_rank, lstm, mamba2,
-                                   recurrent_of, retention, rwkv7)
+                                   recurrent_of, retention, rwkv7, titans)
 
 
 def scaled_dot(at, x, mem):  # Vaswani et al. 2017, eq. 1
@@ -255,4 +255,5 @@ ATTENTIONS = dict(
     lstm=recurrent_of(lstm), mamba2=mamba2, moba=moba, path=path, recurrent=recurrent_of(gru), restricted=restricted,
     retention=retention, rwkv7=rwkv7, scaled_dot=scaled_dot, sigmoid=sigmoid_attention, sink=sink, softcap=softcap,
     synthesizer=synthesizer, talking_heads=talking_heads)
-ATTENTIONS["value_residual.py"] = value_residual  # beside experiments/parts/residuals-lm.ini, in Python
+# beside experiments/parts/residuals-lm.ini, in Python
+ATTENTIONS.update({"titans.py": titans, "value_residual.py": value_residual})

@@ -199,6 +199,25 @@ def delta_product(at, x, mem):  # Siems et al. 2025, section 3
     return linear(at, merge(head_norm(at, y)), "out", at.d, False)
 
 
+def titans(at, x, mem):  # Behrouz et al. 2025, eq. 8 to 14; the gradient of |M(k) - v|^2 / 2 by hand
+    H, m = at.H, at.option("titans.hidden", 8)
+    qk, v = silu(linear(at, x, "qk", 2 * H * at.dk, False)), heads(silu(linear(at, x, "v", H * at.dv, False)), H)
+    q, k = (unit(heads(part, H)) for part in np.split(qk, 2, axis=1))
+    eta, theta, keep = (r.T for r in np.split(sigmoid(linear(at, x, "rates", 3 * H)), 3, axis=1))
+    y = np.zeros((H, len(x), at.dv))
+    for h, (A, B) in enumerate(zip(at.w("W1", H, at.dk, m), at.w("W2", H, m, at.dv))):
+        M, N = np.zeros(A.shape), np.zeros(B.shape)
+        for t in range(len(x)):
+            pre = k[h, t] @ A
+            s = sigmoid(pre)
+            e = pre * s @ B - v[h, t]
+            M = eta[h, t] * M - 0.1 * theta[h, t] * np.outer(k[h, t], e @ B.T * (s + pre * s * (1 - s)))
+            N = eta[h, t] * N - 0.1 * theta[h, t] * np.outer(pre * s, e)
+            A, B = keep[h, t] * A + M, keep[h, t] * B + N
+            y[h, t] = silu(q[h, t] @ A) @ B
+    return linear(at, merge(y), "out", at.d, False)
+
+
 def gru(at, x, first, u, d, back=False):  # Cho et al. 2014, eq. 5 to 8, but r multiplies the product h U
     a, U = linear(at, x, first, 3 * d), at.w(u, d, 3 * d)
     h, out = np.zeros(d), np.zeros((len(x), d))

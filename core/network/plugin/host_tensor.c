@@ -69,9 +69,11 @@ ab_t host_detach(ab_ctx *c, ab_t a)
     if (!a.id) return a;
     node v = *tape_at(c, a);
     ab_t y = t_reshape(c, a, v.dim);
-    if (y.id) tape_at(c, y)->needs = false;
+    if (y.id) tape_cut(c, y);
     return y;
 }
+
+ab_t host_gradient(ab_ctx *c, ab_t y, ab_t x) { return t_gradient(c, y, x); }
 
 /* A view of x that products read in fp32. */
 ab_t host_fp32(ab_ctx *c, ab_t x)

@@ -1,5 +1,6 @@
 /* grad.c - appends the gradient of a tape to the tape. */
 #include "tensor/graph/grad.h"
+#include <stdlib.h>
 #include <string.h>
 
 bool grad_wanted(const ab_ctx *c, int32_t x) { return x && c->v[x].needs; }
@@ -53,21 +54,26 @@ ab_t grad_base(const ab_ctx *c, int32_t x)
     return (ab_t){c->grad[x]};
 }
 
+static grad_rule rule_of(op o)
+{
+    grad_rule rule = generic_rules[o];
+    if (!rule) rule = shape_rules[o];
+    if (!rule) rule = rows_rules[o];
+    if (!rule) rule = sentence_rules[o];
+    return rule ? rule : delta_rules[o];
+}
+
 void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
 {
     const char *scope = c->scope;
     for (int32_t i = to - 1; i >= from && !c->error.text[0]; i--) {
         node y = c->v[i];
         fit(c);
-        print_gradient(c, i);
+        if (c->forward_n) print_gradient(c, i); /* not in t_gradient */
         if (y.op == OP_PARAM || y.op == OP_INPUT || y.op == OP_PART || !y.needs) continue;
         ab_t dy = {c->grad[i]};
         if (!dy.id) continue;
-        grad_rule rule = generic_rules[y.op];
-        if (!rule) rule = shape_rules[y.op];
-        if (!rule) rule = rows_rules[y.op];
-        if (!rule) rule = sentence_rules[y.op];
-        if (!rule) rule = delta_rules[y.op];
+        grad_rule rule = rule_of(y.op);
         if (!rule) {
             tape_fail(c, "%s has no gradient", op_names[y.op]);
             return;
@@ -77,6 +83,46 @@ void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
         c->scope = scope;
         c->grad[i] = 0; /* the node's gradient has been used */
     }
+}
+
+/* needs: does a value depend on x, rather than on a parameter? */
+static void needs_of(ab_ctx *c, int32_t n, int32_t x)
+{
+    for (int32_t i = 1; i < n; i++) {
+        node *v = &c->v[i];
+        v->needs = i == x;
+        for (int k = 0; k < v->n_in && !v->cut && v->op != OP_PART; k++) v->needs |= c->v[v->in[k]].needs;
+    }
+}
+
+ab_t t_gradient(ab_ctx *c, ab_t y, ab_t x)
+{
+    GIVEN2(y, x);
+    int32_t n = c->n, *grad = c->grad;
+    size_t grad_cap = c->grad_cap;
+    bool *needs = xmalloc((size_t)n * sizeof *needs);
+    for (int32_t i = 0; i < n; i++) needs[i] = c->v[i].needs;
+    needs_of(c, n, x.id);
+    ab_t dx = tape_at(c, y)->needs ? x : tape_fail(c, "ab_gradient: the first value does not depend on the second");
+    if (dx.id) {
+        c->grad = NULL, c->grad_cap = 0;
+        fit(c);
+        c->grad[y.id] = t_broadcast_to(c, t_const(c, (int64_t[4]){1, 1, 1, 1}, (double[]){1}), tape_at(c, y)->dim).id;
+        grad_sweep(c, x.id + 1, y.id + 1);
+        dx.id = c->grad[x.id];
+        free(c->grad);
+        c->grad = grad, c->grad_cap = grad_cap;
+    }
+    for (int32_t i = 0; i < n; i++) c->v[i].needs = needs[i];
+    free(needs);
+    for (int32_t i = n; i < c->n; i++) {
+        node *v = &c->v[i];
+        v->needs = false;
+        for (int k = 0; k < v->n_in && !v->cut && v->op != OP_PART; k++) v->needs |= c->v[v->in[k]].needs;
+        if (v->needs && !rule_of(v->op))
+            return tape_fail(c, "ab_gradient: %s has no gradient of its own", op_names[v->op]);
+    }
+    return dx;
 }
 
 /* The factor of a recorded loss: [1,1,1,1]. */

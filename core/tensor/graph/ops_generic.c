@@ -29,7 +29,7 @@ ab_t t_binary(ab_ctx *c, op o, ab_t a, ab_t b)
     GIVEN2(a, b);
     if (!broadcast(c, o, a, b, d)) return (ab_t){0};
     ab_t y = push2(c, o, a, b, d, NULL);
-    if (o == OP_LESS_THAN) tape_at(c, y)->needs = false;
+    if (o == OP_LESS_THAN) tape_cut(c, y);
     return y;
 }
 
@@ -120,7 +120,7 @@ ab_t t_map(ab_ctx *c, ab_t a, ab_fn f)
 {
     if (f < AB_EXP || f > AB_FLOOR) return tape_fail(c, "ab_map: unknown function number %d", (int)f);
     ab_t y = like(c, OP_MAP, number(c, a), &(attr){.MAP = {.function = f}});
-    if (y.id && (f == AB_SIGN || f == AB_FLOOR)) tape_at(c, y)->needs = false;
+    if (y.id && (f == AB_SIGN || f == AB_FLOOR)) tape_cut(c, y);
     return y;
 }
 /* If x or y alone determines the gradient, MAP_BACK gets it twice, so that the other one need not be kept. */
@@ -140,6 +140,40 @@ static void map_rule(ab_ctx *c, ab_t y, ab_t dy)
     default: in[1] = in[0];
     }
     grad_add(c, v.i.MAP.x, tape_push(c, OP_MAP_BACK, v.type, v.dim, 3, in, &v.a));
+}
+
+/* z = f'(x) dy. Where f' is a function of y alone, x is y (map_rule), and `second` the derivative with respect to y. */
+static void map_back_rule(ab_ctx *c, ab_t z, ab_t dz)
+{
+    node v = *tape_at(c, z);
+    ab_t x = {v.i.MAP_BACK.x}, dy = {v.i.MAP_BACK.dy}, second, s;
+    grad_add(c, dy.id, tape_push(c, OP_MAP_BACK, v.type, v.dim, 3, (ab_t[]){x, {v.i.MAP_BACK.y}, dz}, &v.a));
+    ab_fn f = (ab_fn)v.a.MAP.function;
+    if (!grad_wanted(c, x.id) || f == AB_RELU || f == AB_ABS) return;
+    switch ((int)f) {
+    case AB_EXP: second = t_binary(c, OP_DIV, x, x); break;
+    case AB_LOG: second = t_mul_scalar(c, t_map(c, t_map(c, x, AB_SQUARE), AB_RECIP), -1); break;
+    case AB_SQRT: second = t_mul_scalar(c, t_map(c, t_map(c, x, AB_SQUARE), AB_RECIP), -0.5); break;
+    case AB_SIGMOID: second = t_add_scalar(c, t_mul_scalar(c, x, -2), 1); break;
+    case AB_SQUARE: second = t_add_scalar(c, t_mul_scalar(c, x, 0), 2); break;
+    case AB_COS: second = t_mul_scalar(c, t_map(c, x, AB_COS), -1); break;
+    case AB_SIN: second = t_mul_scalar(c, t_map(c, x, AB_SIN), -1); break;
+    case AB_ELU1: /* e^x below 0 */
+        second = t_binary(c, OP_MUL, t_binary(c, OP_LESS_THAN, x, t_mul_scalar(c, x, 0)), (ab_t){v.i.MAP_BACK.y});
+        break;
+    case AB_SILU: /* s (1 - s) (2 + x (1 - 2 s)) */
+        s = t_map(c, x, AB_SIGMOID);
+        second = t_binary(c, OP_MUL, x, t_add_scalar(c, t_mul_scalar(c, s, -2), 1));
+        s = t_binary(c, OP_SUB, s, t_map(c, s, AB_SQUARE));
+        second = t_binary(c, OP_MUL, s, t_add_scalar(c, second, 2));
+        break;
+    case AB_ERF: /* -2 x f'(x), f' = 2 / sqrt(pi) exp(-x^2) */
+        s = t_map(c, t_mul_scalar(c, t_map(c, x, AB_SQUARE), -1), AB_EXP);
+        second = t_mul_scalar(c, t_binary(c, OP_MUL, x, s), -2 * M_2_SQRTPI);
+        break;
+    default: second = t_mul_scalar(c, x, -2); /* AB_TANH: 1 - y^2, AB_RECIP: -y^2 */
+    }
+    grad_add(c, x.id, t_binary(c, OP_MUL, t_binary(c, OP_MUL, dz, dy), second));
 }
 
 ab_t t_cast(ab_ctx *c, ab_t a, dtype type)
@@ -223,6 +257,18 @@ static void softmax_rule(ab_ctx *c, ab_t y, ab_t dy)
     node v = *tape_at(c, y);
     grad_add(c, v.i.SOFTMAX.x, push2(c, OP_SOFTMAX_BACK, y, dy, v.dim, NULL));
 }
+/* z = y (dy - sum y dy) */
+static void softmax_back_rule(ab_ctx *c, ab_t z, ab_t dz)
+{
+    node v = *tape_at(c, z);
+    ab_t y = {v.i.SOFTMAX_BACK.y}, dy = {v.i.SOFTMAX_BACK.dy};
+    grad_add(c, dy.id, push2(c, OP_SOFTMAX_BACK, y, dz, v.dim, NULL));
+    if (!grad_wanted(c, y.id)) return;
+    const int64_t one[4] = {v.dim[0], v.dim[1], v.dim[2], 1};
+    ab_t sum = t_sum_to(c, t_binary(c, OP_MUL, y, dy), one), other = t_sum_to(c, t_binary(c, OP_MUL, y, dz), one);
+    ab_t part = t_binary(c, OP_MUL, dz, t_binary(c, OP_SUB, dy, sum));
+    grad_add(c, y.id, t_binary(c, OP_SUB, part, t_binary(c, OP_MUL, dy, other)));
+}
 
 ab_t t_matmul(ab_ctx *c, ab_t a, ab_t b, int ta, int tb)
 {
@@ -290,11 +336,13 @@ const grad_rule generic_rules[OP_COUNT] = {
     [OP_MUL_SCALAR] = scale_rule,
     [OP_ADD_SCALAR] = pass_rule,
     [OP_MAP] = map_rule,
+    [OP_MAP_BACK] = map_back_rule,
     [OP_CAST] = pass_rule,
     [OP_DROPOUT] = dropout_rule,
     [OP_SUM_TO] = sumto_rule,
     [OP_BROADCAST_TO] = spread_rule,
     [OP_SOFTMAX] = softmax_rule,
+    [OP_SOFTMAX_BACK] = softmax_back_rule,
     [OP_MATMUL] = matmul_rule,
     [OP_WHERE] = where_rule,
     [OP_UNIT] = unit_rule,
@@ -320,6 +368,16 @@ SAMPLE(softmax, t_softmax(c, in[0]))
 SAMPLE(matmul, t_matmul(c, in[0], in[1], 0, 0))
 SAMPLE(matmul_of_transposes, t_matmul(c, in[0], in[1], 1, 1))
 
+/* the gradient of f(x) w for each f, and of softmax(x) w, with respect to x */
+static ab_t sample_second(ab_ctx *c, const ab_t *in)
+{
+    ab_t sum = t_gradient(c, t_binary(c, OP_MUL, t_softmax(c, in[0]), in[1]), in[0]);
+    for (ab_fn f = AB_EXP; f <= AB_ERF; f++)
+        if (f != AB_SIGN)
+            sum = t_binary(c, OP_ADD, sum, t_gradient(c, t_binary(c, OP_MUL, t_map(c, in[0], f), in[1]), in[0]));
+    return sum;
+}
+
 const op_sample generic_samples[] = {
     {"ADD", sample_add, .dim = {{2, 3, 2, 4}, {1, 1, 2, 4}}},
     {"SUB", sample_sub, .dim = {{2, 1, 2, 4}, {2, 3, 2, 4}}},
@@ -330,6 +388,7 @@ const op_sample generic_samples[] = {
     {"MUL_SCALAR", sample_mul_scalar, .dim = {{2, 3, 2, 4}}},
     {"ADD_SCALAR", sample_add_scalar, .dim = {{2, 3, 2, 4}}},
     {"MAP", sample_map, .dim = {{2, 3, 2, 4}}},
+    {"second gradients", sample_second, .dim = {{2, 3, 2, 4}, {2, 3, 2, 4}}, .positive = true},
     {"DROPOUT", sample_dropout, .dim = {{2, 3, 2, 4}}, .training = true},
     {"SUM_TO", sample_sum_to, .dim = {{2, 3, 2, 4}}},
     {"BROADCAST_TO", sample_broadcast_to, .dim = {{1, 3, 2, 1}}},

@@ -225,7 +225,7 @@ static void bucket_rule(ab_ctx *c, ab_t y, ab_t dy)
 static ab_t as_ids(ab_ctx *c, ab_t y)
 {
     tape_at(c, y)->type = I32;
-    tape_at(c, y)->needs = false;
+    tape_cut(c, y);
     return y;
 }
 
@@ -271,7 +271,7 @@ ab_t t_qr(ab_ctx *c, ab_t a)
     if (d[2] < d[3])
         return tape_fail(c, "qr: found shape %s, expected at least as many rows as columns", shape_text(d, shape));
     ab_t y = like(c, OP_QR, a, NULL);
-    tape_at(c, y)->needs = false;
+    tape_cut(c, y);
     return y;
 }
 

@@ -19,6 +19,7 @@ typedef struct {
     uint8_t n_in, n_out; /* n_out > 1: the next n_out - 1 nodes are its PARTs */
     uint8_t phase;
     bool needs; /* depends on a parameter or on an input that needs a gradient */
+    bool cut;   /* has no gradient, whatever its inputs: ids, comparisons, ab_detach */
     bool live;  /* the node is read, or is a result */
     bool exact; /* LINEAR must not cast it to the type of rows */
     bool waits; /* runs with a later node: a member of its group, or the norm of its result (together.h) */
@@ -174,6 +175,7 @@ ab_t tape_given(ab_ctx *c, ab_t x, const char *who, const char *name);
 ab_t tape_push(ab_ctx *c, op o, dtype type, const int64_t dim[4], int n_in, const ab_t *in, const attr *a);
 ab_t tape_part(ab_ctx *c, ab_t of, int k); /* output k of a node with several outputs */
 static inline node *tape_at(ab_ctx *c, ab_t x) { return &c->v[x.id]; }
+static inline void tape_cut(ab_ctx *c, ab_t x) { c->v[x.id].needs = false, c->v[x.id].cut = true; }
 /* The scalar of MUL_SCALAR and ADD_SCALAR, the function of MAP and its gradient; 0 in other operations. */
 static inline double node_by(const node *v)
 {
@@ -299,6 +301,9 @@ double node_flops(const ab_ctx *c, int32_t i, double pairs);
  * to every parameter and every input marked `needs`. Parameter gradients are written to params->grad ("=", not "+=").
  * Returns 0 or -1 (c->error). */
 int tape_backward(ab_ctx *c, ab_t root);
+/* ab_gradient: the gradient of the sum of y's elements with respect to x, of x's shape, emitted in the forward pass; it
+ * can be differentiated again. An error if y does not depend on x, or if an operation has no second gradient. */
+ab_t t_gradient(ab_ctx *c, ab_t y, ab_t x);
 void workspace_free(workspace *w, const backend *b);
 /* Plans without allocating memory or parameters: sets buffer_size to the bytes of the arena and marks unread nodes.
  * Afterwards the tape can only be inspected and freed. Returns 0, or -1 (c->error). */
