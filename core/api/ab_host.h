@@ -307,7 +307,9 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
     X(ab_t, layer, (ab_ctx *c, ab_t x, const char *name), (c, x, name), LOSSES, 7)                                     \
     /* the gradient of the sum of y with respect to x, of x's shape, such as for a learning step in ab_scan. It can be \
      * differentiated again: y may come from x by functions tagged ANY, but not by max, top_k, sort or unit_length */  \
-    X(ab_t, gradient, (ab_ctx *c, ab_t y, ab_t x), (c, y, x), ANY, 7)
+    X(ab_t, gradient, (ab_ctx *c, ab_t y, ab_t x), (c, y, x), ANY, 7)                                                  \
+    /* in update: the gradient, of p's shape, at the point that the optimizer's `shift` assigns */                     \
+    X(ab_t, second_gradient, (ab_ctx *c), (c), UPDATE, 7)
 /* clang-format on */
 #define AB_MEMBER_(result, name, parameters, ...) result(*name) parameters;
 #define AB_TASK_MEMBER_(result, name, parameters) result(*name) parameters;
@@ -454,5 +456,6 @@ extern const ab_host *ab_host_;
 #define ab_solve_lower(c, l, b)                   ab_host_->solve_lower(AB_AT_(c), l, b)
 #define ab_layer(c, x, name)                      ab_host_->layer(AB_AT_(c), x, name)
 #define ab_gradient(c, y, x)                      ab_host_->gradient(AB_AT_(c), y, x)
+#define ab_second_gradient(c)                     ab_host_->second_gradient(AB_AT_(c))
 #endif
 #endif

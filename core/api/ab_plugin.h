@@ -77,7 +77,7 @@ typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT = 1 AB_KINDS(AB
     X(FINISH, BLOCK, "a block's finish")                                                                               \
     X(REFERENCE, NO_KIND, "an operation's reference")                                                                  \
     X(GRAD, NO_KIND, "an operation's grad")                                                                            \
-    X(UPDATE, OPTIMIZER, "an optimizer's update, refresh or measure")                                                  \
+    X(UPDATE, OPTIMIZER, "an optimizer's update, refresh, measure or shift")                                                  \
     X(LOGITS, HEAD, "a head's logits")                                                                                 \
     X(LOSSES, HEAD, "a head's losses")
 #define AB_HOOK_ENUM_(NAME, ...) AB_IN_##NAME,
@@ -231,6 +231,10 @@ typedef struct {
      * update, the host sums them over all parameters; update reads the sums by ab_measured. measure is called for each
      * parameter with its shape, with AB_ELEMENTWISE too, and assigns nothing. NULL: nothing is measured */
     ab_t (*measure)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
+    /* 2.7: assigns p the point where ab_second_gradient is taken, of the same batch with the same dropout; runs after
+     * measure. update gets p and g as they were before. Values of ab_log are those at the point. A run with
+     * gradient_accumulation is refused. NULL: no second gradient */
+    void (*shift)(ab_ctx *c, const void *cfg, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step);
 } ab_optimizer_plugin;
 
 /* ---- schedules --------------------------------------------------------------------------------------------------- */

@@ -2268,3 +2268,19 @@ class HostFunctions:
             If shapes do not fit.
         """
         return self._call("gradient", y, x)
+
+    def second_gradient(self) -> Tensor:
+        """
+        Return the gradient at the point that `shift` assigned.
+
+        Returns
+        -------
+        Tensor
+            The same shape as p.
+
+        Raises
+        ------
+        Error
+            If it is called outside an optimizer's functions.
+        """
+        return self._call("second_gradient")

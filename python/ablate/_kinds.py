@@ -56,6 +56,7 @@ KINDS = {
         period="int64_t f(const void *cfg)",
         refresh=_UPDATE,
         measure=_UPDATE.replace("void f", "ab_t f"),
+        shift=_UPDATE,
     ),
     "schedule": Kind(7, "", "lr", lr="double f(const void *cfg, const ab_run_plan *plan, int64_t step)"),
     "task": Kind(8, "vocab symbols shared decoder_only", ""),

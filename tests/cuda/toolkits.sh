@@ -61,6 +61,7 @@ typedef unsigned long uint64_t, uintptr_t;
 typedef int pid_t;
 typedef struct FILE FILE;
 #define __thread
+#define offsetof(type, member) ((size_t)&((type *)0)->member)
 #define INT32_MAX 0x7fffffff
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fffffff)

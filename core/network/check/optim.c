@@ -88,8 +88,8 @@ void check_tiles(const plugin *p, check_result *r)
         check_none(r, "it is called per parameter");
         return;
     }
-    if (p->iface.optimizer.refresh) {
-        check_none(r, "its refresh runs per parameter, not by whole vectors");
+    if (p->iface.optimizer.refresh || p->iface.optimizer.shift) {
+        check_none(r, "its refresh runs per parameter, or its shift comes before update");
         return;
     }
     optim_bench b;
@@ -242,6 +242,14 @@ static double quadratic(const optim_bench *b, double *grad)
     return sum;
 }
 
+static int quadratic_again(void *self, err *e)
+{
+    (void)e;
+    optim_bench *b = self;
+    quadratic(b, b->m.params.grad);
+    return 0;
+}
+
 /* The fraction of the loss left after 400 steps with a rate that falls to zero. */
 static double left_over(const plugin *p, double lr, err *e)
 {
@@ -249,6 +257,7 @@ static double left_over(const plugin *p, double lr, err *e)
     optim_bench b;
     double first = NAN, last = NAN;
     if (!optim_bench_open(&b, p, OPTIM_FEW, F64, NULL, e)) {
+        optim_again(b.o, quadratic_again, &b);
         first = quadratic(&b, optim_gradient(&b));
         for (int64_t step = 1; step <= UPDATES && !e->text[0]; step++) {
             optim_update(b.o, b.grad, 1, lr * (1 - (double)(step - 1) / UPDATES), step, NULL, e);

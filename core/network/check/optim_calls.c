@@ -44,11 +44,12 @@ static void trace_updates(optim_bench *b, bool *kernels, check_result *r)
         }
         uint64_t now = traced(b->o, kernels);
         if (opened && now != first)
-            check_fail(r,
-                       "after %d calls update (or refresh, measure) builds another graph than at first: it may depend "
-                       "on arguments and settings only: is there an uninitialised array, a counter, the time, the "
-                       "environment, a file?",
-                       calls);
+            check_fail(
+                r,
+                "after %d calls update (or refresh, measure, shift) builds another graph than at first: it may depend "
+                "on arguments and settings only: is there an uninitialised array, a counter, the time, the "
+                "environment, a file?",
+                calls);
         if (!opened) first = now;
         for (size_t i = 0; optim_tape(b->o, i); i++) calls++;
         if (opened == SETTLED) settled = check_memory_in_use();

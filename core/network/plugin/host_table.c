@@ -105,6 +105,12 @@ ab_t host_measured(ab_ctx *c, int64_t i)
     return x;
 }
 
+ab_t host_second_gradient(ab_ctx *c)
+{
+    return c->second.id ? c->second
+                        : tape_fail(c, "ab_second_gradient: expected a call from update, of an optimizer with shift");
+}
+
 const ab_parameter *host_this_parameter(ab_ctx *c)
 {
     static const ab_parameter nothing = {.name = "", .kind = AB_WEIGHT, .dim = {1, 1, 1, 1}, .n_parts = 1, .part = {1}};

@@ -8,20 +8,20 @@
 enum { TILE = 4096 }; /* elements per tile; a dozen tiles in fp32 fit into the second-level cache */
 
 /* Stages of an update, in this order. Each stage runs for all parameters before the next one. */
-typedef enum { REFRESH, MEASURE, UPDATE, DEEDS } deed;
-static const char *const deed_names[DEEDS] = {"refresh", "measure", "update"};
+typedef enum { REFRESH, MEASURE, SHIFT, UPDATE, DEEDS } deed;
+static const char *const deed_names[DEEDS] = {"refresh", "measure", "shift", "update"};
 
 typedef struct {
     ab_ctx *tape;
     const model *m;
     deed what;
     int group;
-    int64_t period;                 /* number of steps between runs of REFRESH */
-    size_t from, count;             /* with tiles: first element in the flat vectors, and number of elements */
-    int32_t p, g, slot[MOST_SLOTS]; /* with tiles: nodes of the inputs for parameters, gradients and slots */
-    const param *whole;             /* this tape's only parameter; NULL: the tape works on tiles */
-    char *scalars;                  /* step, scale, sums, learning rates of the groups; in the backend's memory */
-    const void *grad;
+    int64_t period;     /* number of steps between runs of REFRESH */
+    size_t from, count; /* with tiles: first element in the flat vectors, and number of elements */
+    int32_t p, g, second_id, slot[MOST_SLOTS]; /* with tiles: nodes of the inputs */
+    const param *whole;                        /* this tape's only parameter; NULL: the tape works on tiles */
+    char *scalars; /* step, scale, sums, learning rates of the groups; in the backend's memory */
+    const void *grad, *second;
 } update;
 struct optimizer {
     model *m;
@@ -31,11 +31,15 @@ struct optimizer {
     char *scalars;
     char *grad; /* params.grad, from which tapes of whole parameters read gradients */
     int n_sums; /* figures that the plugin's `measure` returns per parameter */
+    /* of a rule with shift: the second gradient, and p and params.grad while it is computed */
+    char *second, *before, *first;
+    int (*again)(void *self, err *e);
+    void *self;
 };
 
 /* ---- tapes ---- */
 
-enum { STEP, SCALE, SUMS, RATES = SUMS + AB_MEASURED };
+enum { STEP, SCALE, SECOND_SCALE, SUMS, RATES = SUMS + AB_MEASURED };
 static size_t width(const model *m) { return dtype_size(m->params.type); }
 
 /* Returns the address of an update's input by name. */
@@ -47,10 +51,12 @@ static void *find(void *self, const char *name, size_t bytes)
     size_t size = width(u->m);
     if (same(name, "step")) return u->scalars + STEP * size;
     if (same(name, "scale")) return u->scalars + SCALE * size;
+    if (same(name, "second_scale")) return u->scalars + SECOND_SCALE * size;
     if (same(name, "lr")) return u->scalars + (size_t)(RATES + u->group) * size;
     if (has_prefix(name, "measured")) return u->scalars + (size_t)(SUMS + name[8] - '0') * size;
     if (same(name, "p")) return (char *)s->value + u->whole->at * size;
     if (same(name, "g")) return (char *)u->grad + u->whole->at * size;
+    if (same(name, "second")) return (char *)u->second + u->whole->at * size;
     int k = name[4] - '0'; /* slot0 .. */
     return (char *)s->slot[k] + u->whole->slot[k].at * size;
 }
@@ -85,7 +91,8 @@ static void assign_last(ab_ctx *c)
 
 static void perform(optimizer *o, update *u, ab_t p, ab_t g, const ab_t *slot, ab_t lr, ab_t step)
 {
-    static const sums_use uses[DEEDS] = {[REFRESH] = NO_SUMS, [MEASURE] = SUMS_MADE, [UPDATE] = SUMS_READ};
+    static const sums_use uses[DEEDS] = {
+        [REFRESH] = NO_SUMS, [MEASURE] = SUMS_MADE, [SHIFT] = SUMS_READ, [UPDATE] = SUMS_READ};
     const plugin *by = o->m->optimizer;
     const ab_optimizer_plugin *rule = &by->iface.optimizer;
     const void *cfg = o->m->groups[u->group].cfg;
@@ -94,6 +101,7 @@ static void perform(optimizer *o, update *u, ab_t p, ab_t g, const ab_t *slot, a
     c->n_sums = o->n_sums;
     if (u->what == UPDATE) rule->update(c, cfg, p, g, slot, lr, step);
     if (u->what == REFRESH) rule->refresh(c, cfg, p, g, slot, lr, step);
+    if (u->what == SHIFT) rule->shift(c, cfg, p, g, slot, lr, step);
     if (u->what != MEASURE) return;
     char shape[64];
     ab_t sums = tape_given(c, rule->measure(c, cfg, p, g, slot, lr, step), "optimizer", by->desc.name);
@@ -130,6 +138,11 @@ static int trace(optimizer *o, update *u, err *e)
     u->p = p.id, u->g = g.id;
     ab_t lr = scalar(c, "lr", type), step = scalar(c, "step", type);
     g = t_binary(c, OP_MUL, g, scalar(c, "scale", type));
+    if (u->what == UPDATE && rule->shift) {
+        ab_t second = u->whole ? all_of(c, "second", type, of.dim) : tile(c, "second", type);
+        u->second_id = second.id;
+        c->second = t_binary(c, OP_MUL, second, scalar(c, "second_scale", type));
+    }
     c->hook = AB_IN_UPDATE;
     perform(o, u, p, g, slot, lr, step);
     c->hook = AB_IN_HOST;
@@ -145,7 +158,7 @@ static int trace(optimizer *o, update *u, err *e)
 
 static void add(optimizer *o, update u)
 {
-    u.m = o->m, u.scalars = o->scalars, u.grad = o->grad;
+    u.m = o->m, u.scalars = o->scalars, u.grad = o->grad, u.second = o->second;
     o->at[o->n++] = u;
 }
 
@@ -191,7 +204,8 @@ static int trace_all(optimizer *o, err *e)
 static bool does(const optimizer *o, deed d)
 {
     const ab_optimizer_plugin *rule = &o->m->optimizer->iface.optimizer;
-    return d == UPDATE || (d == REFRESH && rule->refresh) || (d == MEASURE && rule->measure);
+    return d == UPDATE || (d == REFRESH && rule->refresh) || (d == MEASURE && rule->measure) ||
+           (d == SHIFT && rule->shift);
 }
 
 static int find_periods(optimizer *o, err *e)
@@ -213,6 +227,11 @@ optimizer *optim_open(model *m, err *e)
     o->m = m;
     o->scalars = m->backend->alloc((size_t)(RATES + m->n_groups) * width(m));
     o->grad = m->params.grad;
+    if (does(o, SHIFT)) {
+        o->second = m->backend->alloc(m->params.learned * width(m));
+        o->before = m->backend->alloc(m->params.learned * width(m));
+        o->first = m->backend->alloc(m->params.total * width(m));
+    }
     o->at = xcalloc(DEEDS * (m->params.n + MOST_GROUPS), sizeof *o->at);
     for (deed d = 0; d < DEEDS; d++)
         if (does(o, d)) list_updates(o, d);
@@ -226,12 +245,16 @@ void optim_close(optimizer *o)
     if (!o) return;
     for (size_t i = 0; i < o->n; i++) tape_free(o->at[i].tape);
     workspace_free(&o->space, o->m->backend);
-    o->m->backend->release(o->scalars);
+    char *const held[] = {o->scalars, o->second, o->before, o->first};
+    for (size_t i = 0; i < LENGTH(held); i++)
+        if (held[i]) o->m->backend->release(held[i]);
     free(o->at);
     free(o);
 }
 
 const void *optim_sums(const optimizer *o) { return o->scalars + SUMS * width(o->m); }
+
+void optim_again(optimizer *o, int (*f)(void *self, err *e), void *self) { o->again = f, o->self = self; }
 
 ab_ctx *optim_tape(const optimizer *o, size_t i) { return i < o->n ? o->at[i].tape : NULL; }
 
@@ -245,8 +268,8 @@ static void set(const optimizer *o, int which, double value)
                   size == sizeof value ? (void *)&value : (void *)&narrow, size);
 }
 
-/* Sets the factor on the gradient, clipped to clip_norm. A device computes this factor, so the host need not wait. */
-static void set_scale(optimizer *o, const void *grad, double scale, double *norm)
+/* Sets the factor on a gradient, clipped to clip_norm. A device computes this factor, so the host need not wait. */
+static void set_scale(optimizer *o, int which, const void *grad, double scale, double *norm)
 {
     const model *m = o->m;
     const backend *b = m->backend;
@@ -255,9 +278,9 @@ static void set_scale(optimizer *o, const void *grad, double scale, double *norm
     if (norm || (clip > 0 && !b->clip)) length = scale * sqrt(b->sum_squares(grad, n, m->params.type));
     if (norm) *norm = length;
     if (clip > 0 && b->clip)
-        b->clip((float *)(void *)(o->scalars + SCALE * width(m)), grad, n, scale, clip);
+        b->clip((float *)(void *)(o->scalars + (size_t)which * width(m)), grad, n, scale, clip);
     else
-        set(o, SCALE, clip > 0 && length > clip ? scale * clip / length : scale);
+        set(o, which, clip > 0 && length > clip ? scale * clip / length : scale);
 }
 
 static void add_vector(tiling *t, int32_t id, const void *data, size_t from)
@@ -273,6 +296,7 @@ static int run_tiles(const update *u, const void *grad)
     tiling t = {.count = (int64_t)u->count, .tile = TILE, .type = s->type};
     add_vector(&t, u->p, s->value, u->from);
     add_vector(&t, u->g, grad, u->from);
+    if (u->second_id) add_vector(&t, u->second_id, u->second, u->from);
     for (uint32_t i = 0; i < u->m->optimizer->iface.optimizer.n_slots; i++)
         add_vector(&t, u->slot[i], s->slot[i], u->from);
     bool with_tiles = on_device(u->m->backend); /* a device runs phase SETUP together with the tiles */
@@ -280,24 +304,52 @@ static int run_tiles(const update *u, const void *grad)
            u->m->backend->run_tiled(u->tape, &t, &r);
 }
 
+static int run(const optimizer *o, deed what, const void *grad, int64_t step, err *e)
+{
+    const model *m = o->m;
+    for (size_t i = 0; i < o->n; i++) {
+        const update *u = &o->at[i];
+        if (u->what != what || (what == REFRESH && (step - 1) % u->period)) continue;
+        if (u->whole ? tape_run(u->tape, &(run_options){.from = PHASE_CONST}) : run_tiles(u, grad))
+            return fail(e, "optimizer '%s': %s", m->optimizer->desc.name, u->tape->error.text);
+        if (what == MEASURE)
+            m->backend->accumulate(o->scalars + SUMS * width(m), tape_at(u->tape, tape_find(u->tape, "sums"))->data,
+                                   o->n_sums, m->params.type);
+    }
+    return 0;
+}
+
+/* Computes o->second at the parameters that `shift` assigns; parameters and gradient are then as before. */
+static int find_second(optimizer *o, const void *grad, double scale, int64_t step, err *e)
+{
+    params *s = &o->m->params;
+    const backend *b = o->m->backend;
+    size_t bytes = s->learned * width(o->m), all = s->total * width(o->m);
+    backend_move(b, o->before, s->value, bytes);
+    if (run(o, SHIFT, grad, step, e)) return -1;
+    s->version++;
+    backend_move(b, o->first, o->grad, all);
+    if (o->again && o->again(o->self, e)) return -1;
+    backend_move(b, o->second, o->again ? o->grad : grad, bytes);
+    backend_move(b, o->grad, o->first, all);
+    backend_move(b, s->value, o->before, bytes);
+    s->version++;
+    set_scale(o, SECOND_SCALE, o->second, scale, NULL);
+    return 0;
+}
+
 int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e)
 {
     model *m = o->m;
-    set_scale(o, grad, scale, norm);
+    set_scale(o, SCALE, grad, scale, norm);
     set(o, STEP, (double)step);
     for (int g = 0; g < m->n_groups; g++) set(o, RATES + g, lr * m->groups[g].lr);
     bool tiles = m->optimizer->iface.optimizer.flags & AB_ELEMENTWISE && !does(o, MEASURE);
     if (!tiles && grad != o->grad) backend_move(m->backend, o->grad, grad, m->params.learned * width(m));
     backend_zero(m->backend, o->scalars + SUMS * width(m), AB_MEASURED * width(m));
-    for (size_t i = 0; i < o->n; i++) {
-        update *u = &o->at[i];
-        if (u->what == REFRESH && (step - 1) % u->period) continue;
-        if (u->whole ? tape_run(u->tape, &(run_options){.from = PHASE_CONST}) : run_tiles(u, grad))
-            return fail(e, "optimizer '%s': %s", m->optimizer->desc.name, u->tape->error.text);
-        if (u->what == MEASURE)
-            m->backend->accumulate(o->scalars + SUMS * width(m), tape_at(u->tape, tape_find(u->tape, "sums"))->data,
-                                   o->n_sums, m->params.type);
-    }
+    if (run(o, REFRESH, grad, step, e) || run(o, MEASURE, grad, step, e) ||
+        (does(o, SHIFT) && find_second(o, grad, scale, step, e)) || run(o, UPDATE, grad, step, e))
+        return -1;
     m->params.version++;
     return 0;
 }

@@ -5,7 +5,7 @@
 
 typedef struct optimizer optimizer;
 
-/* Traces the plugin's rule (update and, if defined, refresh and measure), once per group of parameters if it is
+/* Traces the plugin's rule (update and, if defined, refresh, measure and shift), once per group of parameters if it is
  * elementwise, else once per parameter. NULL and e on failure. The model must outlive the optimizer. */
 optimizer *optim_open(model *m, err *e);
 void optim_close(optimizer *o);
@@ -13,6 +13,10 @@ void optim_close(optimizer *o);
  * set. step counts from 1. A rule that is not elementwise overwrites params.grad with `grad`. *norm (may be NULL): the
  * gradient's norm after scaling. */
 int optim_update(optimizer *o, const void *grad, double scale, double lr, int64_t step, double *norm, err *e);
+
+/* Before updates of a rule with shift: f computes the gradient of the last batch again, in params.grad, and returns 0,
+ * or -1 and e. Without f the second gradient is the first. */
+void optim_again(optimizer *o, int (*f)(void *self, err *e), void *self);
 
 /* For checks. optim_sums: the last update's sums [AB_MEASURED], in backend memory. optim_tape: tape i or NULL. */
 const void *optim_sums(const optimizer *o);

@@ -20,6 +20,7 @@ struct train_step {
     buckets *buckets;
     teacher *teacher;   /* NULL: none */
     bool reducing;      /* buckets are being sent */
+    bool ran;           /* the last batch had sentences */
     ab_ctx *last;       /* tape of the last batch, owned by `tapes` */
     const void *summed; /* gradient of the last update */
     run_options last_run;
@@ -28,13 +29,21 @@ struct train_step {
     int pending;
 };
 
+static int gradient_again(void *self, err *e);
+
 train_step *train_step_open(model *m, err *e)
 {
+    if (m->optimizer->iface.optimizer.shift && m->cfg.gradient_accumulation > 1) {
+        fail(e, "gradient_accumulation = %lld: optimizer '%s' takes a second gradient of each batch, expected 1",
+             (long long)m->cfg.gradient_accumulation, m->optimizer->desc.name);
+        return NULL;
+    }
     optimizer *o = optim_open(m, e);
     if (!o) return NULL;
     train_step *s = xcalloc(1, sizeof *s);
     s->m = m;
     s->optim = o;
+    optim_again(o, gradient_again, s);
     s->tapes = (tapes){.m = m, .training = true};
     s->evaluation = (tapes){.m = m};
     if (on_device(m->backend)) s->device_losses = m->backend->alloc(sizeof s->losses);
@@ -146,6 +155,7 @@ int train_step_gradient(train_step *s, const batch *b, int64_t step, err *e)
     if (s->pending == STEPPER_PENDING)
         return fail(e, "train_step_losses was not called for %d batches", STEPPER_PENDING);
     s->parts++;
+    s->ran = b->n_sentences > 0;
     if (!b->n_sentences) return empty_gradient(s);
     ab_ctx *c = tapes_get(&s->tapes, b, e);
     if (!c) return -1;
@@ -194,6 +204,17 @@ static int sum_over_ranks(train_step *s, void *grad, err *e)
     if (!s->reducing && buckets_begin(s->buckets, grad, NULL, e)) return -1;
     s->reducing = false;
     return buckets_end(s->buckets, e);
+}
+
+static int gradient_again(void *self, err *e)
+{
+    train_step *s = self;
+    const params *p = &s->m->params;
+    if (!s->ran)
+        backend_zero(s->m->backend, p->grad, p->total * dtype_size(p->type));
+    else if (tape_run(s->last, &s->last_run))
+        return fail(e, "%s", s->last->error.text);
+    return s->comm ? sum_over_ranks(s, p->grad, e) : 0;
 }
 
 int train_step_recorded(const train_step *s, void (*f)(void *self, const char *name, double value), void *self, err *e)

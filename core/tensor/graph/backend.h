@@ -83,7 +83,7 @@ typedef struct {
     struct {
         int32_t id;
         void *data;
-    } vector[10];        /* the INPUT node that stands for a tile of `data` */
+    } vector[11];        /* the INPUT node that stands for a tile of `data` */
     int64_t count, tile; /* elements of each vector; elements of each INPUT node */
     dtype type;          /* the vectors' type */
 } tiling;

@@ -136,6 +136,7 @@ struct ab_ctx {
     const ab_parameter *updated; /* the parameter whose update is traced, NULL elsewhere */
     sums_use sums;               /* how the function being traced uses sums */
     int n_sums;                  /* SUMS_READ: number of sums */
+    ab_t second;                 /* an update's second gradient; id 0: none */
     struct owned_name *names;    /* names of learned values used so far in this layer: plugin/attention_context.h */
     struct shared_value *across; /* values shared by earlier layers: plugin/attention_context.h */
     noted *recorded;             /* in the order of calls */
