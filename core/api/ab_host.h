@@ -309,7 +309,13 @@ typedef double (*ab_element)(const void *cfg, const int64_t *i); /* the element 
      * differentiated again: y may come from x by functions tagged ANY, but not by max, top_k, sort or unit_length */  \
     X(ab_t, gradient, (ab_ctx *c, ab_t y, ab_t x), (c, y, x), ANY, 7)                                                  \
     /* in update: the gradient, of p's shape, at the point that the optimizer's `shift` assigns */                     \
-    X(ab_t, second_gradient, (ab_ctx *c), (c), UPDATE, 7)
+    X(ab_t, second_gradient, (ab_ctx *c), (c), UPDATE, 7)                                                              \
+    /* log-linear attention, in O(T log T): y_t = sum over n of weights_t[n] q_t S_t,n -> [B,H,T,d_v], where S_t,n sums\
+     * k_j' v_j times exp(log_decay_{j+1} + ... + log_decay_t) over j <= t with n bits in t ^ j, at most levels - 1.   \
+     * q, k [B,H,T,d_k], v [B,H,T,d_v], log_decay [B,H,T,1], at most 0, weights [B,H,T,levels]; axes B or H of length 1\
+     * are repeated. Only in a decoder; decoding carries a state per level (Guo et al. 2025, eq. 4 to 6) */            \
+    X(ab_t, fenwick_scan, (ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t log_decay, ab_t weights),                           \
+      (c, q, k, v, log_decay, weights), ATTENTION, 7)
 /* clang-format on */
 #define AB_MEMBER_(result, name, parameters, ...) result(*name) parameters;
 #define AB_TASK_MEMBER_(result, name, parameters) result(*name) parameters;
@@ -457,5 +463,6 @@ extern const ab_host *ab_host_;
 #define ab_layer(c, x, name)                      ab_host_->layer(AB_AT_(c), x, name)
 #define ab_gradient(c, y, x)                      ab_host_->gradient(AB_AT_(c), y, x)
 #define ab_second_gradient(c)                     ab_host_->second_gradient(AB_AT_(c))
+#define ab_fenwick_scan(c, q, k, v, log_decay, l) ab_host_->fenwick_scan(AB_AT_(c), q, k, v, log_decay, l)
 #endif
 #endif

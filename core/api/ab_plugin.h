@@ -77,7 +77,7 @@ typedef enum { AB_NO_KIND, AB_KINDS(AB_KIND_ENUM_) AB_KIND_COUNT = 1 AB_KINDS(AB
     X(FINISH, BLOCK, "a block's finish")                                                                               \
     X(REFERENCE, NO_KIND, "an operation's reference")                                                                  \
     X(GRAD, NO_KIND, "an operation's grad")                                                                            \
-    X(UPDATE, OPTIMIZER, "an optimizer's update, refresh, measure or shift")                                                  \
+    X(UPDATE, OPTIMIZER, "an optimizer's update, refresh, measure or shift")                                           \
     X(LOGITS, HEAD, "a head's logits")                                                                                 \
     X(LOSSES, HEAD, "a head's losses")
 #define AB_HOOK_ENUM_(NAME, ...) AB_IN_##NAME,

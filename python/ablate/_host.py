@@ -2284,3 +2284,46 @@ class HostFunctions:
             If it is called outside an optimizer's functions.
         """
         return self._call("second_gradient")
+
+    def fenwick_scan(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        log_decay: Tensor,
+        weights: Tensor,
+    ) -> Tensor:
+        """
+        Run log-linear attention: linear attention over buckets of positions, each with its weight.
+
+        Log-linear attention, in O(T log T): y_t = sum over n of weights_t[n] q_t S_t,n -> [B,H,T,d_v],
+        where S_t,n sums k_j' v_j times exp(log_decay_{j+1} + ... + log_decay_t) over j <= t with n bits in
+        t ^ j, at most levels - 1. q, k [B,H,T,d_k], v [B,H,T,d_v], log_decay [B,H,T,1], at most 0, weights
+        [B,H,T,levels]; axes B or H of length 1 are repeated. Only in a decoder; decoding carries a state
+        per level (Guo et al. 2025, eq. 4 to 6).
+
+        Parameters
+        ----------
+        q : Tensor
+            [B,H,T,d_k].
+        k : Tensor
+            [B,H,T,d_k].
+        v : Tensor
+            [B,H,T,d_v].
+        log_decay : Tensor
+            [B,H,T,1], at most 0.
+        weights : Tensor
+            [B,H,T,levels], 2 levels or more.
+
+        Returns
+        -------
+        Tensor
+            [B,H,T,d_v].
+
+        Raises
+        ------
+        Error
+            If shapes do not fit, or it is called outside an attention and a position's rotate, bias, scores and
+            values.
+        """
+        return self._call("fenwick_scan", q, k, v, log_decay, weights)

@@ -5,8 +5,8 @@ import numpy as np
 
 from equations_basics import (heads, linear, mask, merge, output, place, projections, read, relu, rotate, scores, sigmoid,
                               softmax, softplus, unit)
-from equations_recurrences import (delta_net, delta_product, gated_delta_net, gated_linear, gru, kda, low_rank, lstm, mamba2,
-                                   recurrent_of, retention, rwkv7, titans)
+from equations_recurrences import (delta_net, delta_product, gated_delta_net, gated_linear, gru, kda, log_linear, low_rank, lstm,
+                                   mamba2, recurrent_of, retention, rwkv7, titans)
 
 
 def scaled_dot(at, x, mem):  # Vaswani et al. 2017, eq. 1
@@ -256,4 +256,4 @@ ATTENTIONS = dict(
     retention=retention, rwkv7=rwkv7, scaled_dot=scaled_dot, sigmoid=sigmoid_attention, sink=sink, softcap=softcap,
     synthesizer=synthesizer, talking_heads=talking_heads)
 # beside experiments/parts/residuals-lm.ini, in Python
-ATTENTIONS.update({"titans.py": titans, "value_residual.py": value_residual})
+ATTENTIONS.update({"log_linear.py": log_linear, "titans.py": titans, "value_residual.py": value_residual})

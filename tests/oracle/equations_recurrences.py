@@ -218,6 +218,21 @@ def titans(at, x, mem):  # Behrouz et al. 2025, eq. 8 to 14; the gradient of |M(
     return linear(at, merge(y), "out", at.d, False)
 
 
+def log_linear(at, x, mem):  # Guo et al. 2025, eq. 4 to 6: the weight of a level is that of its bits
+    q, k, v = projections(at, x, x)
+    levels = at.option("log_linear.levels", 12)
+    b = np.cumsum(-0.1 * softplus(linear(at, x, "decay", at.H)).T, 1)
+    weights = heads(softplus(linear(at, x, "lambda", at.H * levels)), at.H)
+    y = np.zeros((at.H, len(x), at.dv))
+    for t in range(len(x)):
+        for j in range(t + 1):
+            w = weights[:, t, min((t ^ j).bit_length(), levels - 1)] * np.exp(b[:, t] - b[:, j])
+            y[:, t] += (w * (q[:, t] * k[:, j]).sum(-1) / math.sqrt(at.dk))[:, None] * v[:, j]
+    y, d = merge(y), at.H * at.dv
+    y = y / np.sqrt((y**2).sum(-1, keepdims=True) + d * 1e-5) * math.sqrt(d)
+    return linear(at, y * silu(linear(at, x, "gate", d, False)), "out", at.d, False)
+
+
 def gru(at, x, first, u, d, back=False):  # Cho et al. 2014, eq. 5 to 8, but r multiplies the product h U
     a, U = linear(at, x, first, 3 * d), at.w(u, d, 3 * d)
     h, out = np.zeros(d), np.zeros((len(x), d))

@@ -199,13 +199,14 @@ def cases():
         "logit_softcap": {"logit_softcap.cap": 2}, "distillation": {"teacher": "made_up"}, "canon": {"canon.width": 3},
         "rwkv7": {"rwkv7.rank": 3, "layers_decoder": 2}, "kda": {"kda.rank": 3}, "path": {"path.rank": 3, "path.block": 3},
         "hyper_connections": {"hyper_connections.n": 2, "layers_decoder": 2}, "mhc_lite.py": {"layers_decoder": 2},
-        "denseformer.py": {"layers_decoder": 3}, "titans.py": {"titans.hidden": 3}, "value_residual.py": {"layers_decoder": 2},
+        "denseformer.py": {"layers_decoder": 3}, "titans.py": {"titans.hidden": 3},
+        "log_linear.py": {"log_linear.levels": 3}, "value_residual.py": {"layers_decoder": 2},
     }
     for kind, plugins in KINDS.items():
         for name in plugins:
             if kind != "attention":
                 yield f"{kind}/{name}", {kind: name, **more.get(name, {})}
-            elif name in ("path", "titans.py"):
+            elif name in ("path", "log_linear.py", "titans.py"):
                 yield f"attention/{name}", {"attention_decoder": name, **more.get(name, {})}
             elif name in ("aligned", "gaussian_window"):
                 yield f"attention/{name}", {"attention_cross": name}

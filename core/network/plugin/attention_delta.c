@@ -1,8 +1,11 @@
-/* attention_delta.c - ab_delta_scan, ab_dplr_scan: recurrences whose state is a matrix for each sentence and head.
+/* attention_delta.c - ab_delta_scan, ab_dplr_scan, ab_fenwick_scan: recurrences whose state is one or several matrices
+ * for each sentence and head.
  *
  * Runs as one operation if the backend has it; otherwise, and with `generic`, runs composed (graph/ops_delta.c). A
  * decoding step updates each hypothesis's carried state once, or once per position of its token. */
 #include "network/plugin/attention_context.h"
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { Q, K, V, BETA, DECAY, DELTA_IN, A = BETA, B, DPLR_DECAY, DPLR_IN };
@@ -126,6 +129,119 @@ ab_t host_dplr_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t deca
 {
     if (!a.id || !b.id || !decay.id) return (ab_t){0};
     return run(c, (delta_scan){"ab_dplr_scan", true, {q, k, v, a, b, decay}, DPLR_IN});
+}
+
+/* ---- a matrix for each bucket of a Fenwick tree: Guo et al. 2025, sections 3.1 and 3.2 ----
+ * Position t sees position j in level n, the number of bits of t ^ j, so level n > 0 has a block of 2^(n-1) positions. */
+
+enum { DECAYS = BETA, WEIGHTS, FENWICK_IN, NEAR = 64, NEAR_LEVELS = 7 };
+
+static ab_t levels_in_chunk(ab_ctx *c, int64_t chunk, int64_t levels)
+{
+    int32_t id[NEAR * NEAR];
+    for (int64_t i = 0; i < chunk * chunk; i++) {
+        int32_t n = 0;
+        for (int64_t k = i / chunk ^ i % chunk; k; k >>= 1) n++;
+        id[i] = n < levels ? n : (int32_t)levels - 1;
+    }
+    return t_reshape(c, t_ids(c, chunk * chunk, id), (int64_t[4]){1, 1, chunk, chunk});
+}
+
+/* [N,2 n,..] -> [N n,1,..]: the first (0) or second (1) of each pair along an axis of `pairs` */
+static ab_t of_pairs(ab_ctx *c, ab_t x, int64_t pairs, int64_t rows, int which)
+{
+    int64_t width = tape_at(c, x)->dim[3];
+    return t_slice(c, t_reshape(c, x, (int64_t[4]){pairs, 2, rows, width}), -3, which, 1);
+}
+
+static ab_t levels_at_once(ab_ctx *c, const ab_t *in)
+{
+    const node d = *tape_at(c, in[V]);
+    ab_t x[FENWICK_IN];
+    int64_t levels = tape_at(c, in[WEIGHTS])->dim[3], time = d.dim[2], C = time < NEAR ? time : NEAR, n = 1, level;
+    while (n * C < time) n *= 2;
+    int64_t N = d.dim[0] * d.dim[1];
+    for (int i = 0; i < FENWICK_IN; i++) {
+        x[i] = t_place(c, in[i], -2, 0, n * C);
+        if (i == DECAYS) x[i] = t_cumsum(c, x[i]);
+        x[i] = t_reshape(c, x[i], (int64_t[4]){N, n, C, tape_at(c, in[i])->dim[3]});
+    }
+    ab_t b = x[DECAYS], seen = t_before(c, C, true); /* b: log of the decay since the start */
+    ab_t apart = t_binary(c, OP_MUL, seen, t_binary(c, OP_SUB, b, t_transpose(c, b, -1, -2)));
+    ab_t w = t_binary(c, OP_MUL, t_map(c, apart, AB_EXP), t_gather(c, x[WEIGHTS], levels_in_chunk(c, C, levels)));
+    w = t_binary(c, OP_MUL, t_matmul(c, x[Q], x[K], 0, 1), t_binary(c, OP_MUL, w, seen));
+    ab_t y = t_matmul(c, w, x[V], 0, 0), end = t_slice(c, b, -2, C - 1, 1);
+    ab_t k = t_binary(c, OP_MUL, x[K], t_map(c, t_binary(c, OP_SUB, end, b), AB_EXP));
+    ab_t state = t_matmul(c, k, x[V], 1, 0); /* of each chunk, at its end */
+    int64_t d_k = tape_at(c, state)->dim[2];
+    for (int64_t half = 1; half < n; half *= 2) { /* queries of a second half read the state at the end of the first */
+        int64_t pairs = N * n / (2 * half), rows = half * C;
+        for (level = NEAR_LEVELS; half >> (level - NEAR_LEVELS + 1); level++) continue;
+        ab_t lambda = t_slice(c, x[WEIGHTS], -1, level < levels ? level : levels - 1, 1);
+        ab_t first = of_pairs(c, state, pairs, d_k, 0), at = of_pairs(c, end, pairs, 1, 0);
+        ab_t since = t_map(c, t_binary(c, OP_SUB, of_pairs(c, b, pairs, rows, 1), at), AB_EXP);
+        ab_t q = t_binary(c, OP_MUL, of_pairs(c, lambda, pairs, rows, 1), since);
+        q = t_binary(c, OP_MUL, of_pairs(c, x[Q], pairs, rows, 1), q);
+        ab_t read = t_place(c, t_matmul(c, q, first, 0, 0), -3, 1, 2);
+        y = t_binary(c, OP_ADD, y, t_reshape(c, read, tape_at(c, y)->dim));
+        ab_t kept = t_map(c, t_binary(c, OP_SUB, of_pairs(c, end, pairs, 1, 1), at), AB_EXP);
+        state = t_binary(c, OP_ADD, of_pairs(c, state, pairs, d_k, 1), t_binary(c, OP_MUL, kept, first));
+        end = of_pairs(c, end, pairs, 1, 1);
+    }
+    y = t_reshape(c, y, (int64_t[4]){d.dim[0], d.dim[1], n * C, d.dim[3]});
+    return n * C == time ? y : t_slice(c, y, -2, 0, time);
+}
+
+/* [1,1,1,levels]: 1 where 2^(l - behind) divides the position t. Level 0 with behind = 1: always */
+static ab_t divides(ab_ctx *c, ab_t t, int64_t levels, int behind)
+{
+    double *by = xcalloc(2 * (size_t)levels, sizeof *by), *least = by + levels;
+    for (int64_t l = 0; l < levels; l++) {
+        by[l] = l < behind ? 0 : ldexp(1, behind - (int)l);
+        least[l] = l < behind ? 1 : by[l] / 2;
+    }
+    const int64_t row[4] = {1, 1, 1, levels};
+    ab_t x = t_binary(c, OP_MUL, t, t_const(c, row, by)), rest = t_binary(c, OP_SUB, x, t_map(c, x, AB_FLOOR));
+    ab_t y = t_binary(c, OP_LESS_THAN, rest, t_const(c, row, least));
+    free(by);
+    return y;
+}
+
+/* Position t joins the levels up to the first whose block does not divide t in the next level; the top level stays. */
+static ab_t levels_of_token(ab_ctx *c, const ab_t *in)
+{
+    const node k = *tape_at(c, in[K]);
+    int64_t d_v = tape_at(c, in[V])->dim[3], levels = tape_at(c, in[WEIGHTS])->dim[3], width = k.dim[3] * d_v;
+    if (k.dim[2] != 1)
+        return tape_fail(c, "ab_fenwick_scan: keys and values must be of this step (ab_key_step, ab_value_step)");
+    ab_t t = t_to_float(c, c->attn->qpos), full = divides(c, t, levels, 1), next = divides(c, t, levels, 0);
+    next = t_place(c, t_slice(c, next, -1, 0, levels - 1), -1, 0, levels);
+    ab_t joined = t_transpose(c, t_binary(c, OP_SUB, full, next), -1, -2), up_to = t_before(c, levels, true);
+    ab_t kept = t_add_scalar(c, t_mul_scalar(c, t_transpose(c, full, -1, -2), -1), 1);
+    kept = t_binary(c, OP_MUL, kept, t_binary(c, OP_SUB, up_to, t_before(c, levels, false)));
+    ab_t state = attn_carried(c, k.dim[0], k.dim[1], levels, width);
+    ab_t moved = t_binary(c, OP_ADD, t_binary(c, OP_MUL, joined, up_to), kept);
+    moved = t_matmul(c, moved, t_cache_reorder(c, state, c->attn->parents), 0, 0);
+    moved = t_binary(c, OP_MUL, t_map(c, in[DECAYS], AB_EXP), t_slice(c, moved, -2, 1, levels - 1));
+    ab_t own = t_reshape(c, t_matmul(c, in[K], in[V], 1, 0), (int64_t[4]){k.dim[0], k.dim[1], 1, width});
+    own = t_concat(c, own, moved, -2);
+    t_state_write(c, state, own);
+    ab_t seen = t_reshape(c, t_matmul(c, in[WEIGHTS], own, 0, 0), (int64_t[4]){k.dim[0], k.dim[1], k.dim[3], d_v});
+    return t_matmul(c, in[Q], seen, 0, 0);
+}
+
+ab_t host_fenwick_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t decay, ab_t weights)
+{
+    delta_scan s = {"ab_fenwick_scan", false, {q, k, v, decay, weights}, FENWICK_IN};
+    if (!decay.id || !weights.id || !given(c, &s)) return (ab_t){0};
+    int64_t levels = tape_at(c, weights)->dim[3], one = tape_at(c, decay)->dim[3];
+    if (c->attn->info.role != AB_CAUSAL) return tape_fail(c, "ab_fenwick_scan: expected a decoder's self-attention");
+    if (levels < 2 || one != 1)
+        return tape_fail(c, "ab_fenwick_scan: log_decay has %lld columns and weights %lld, expected 1 and at least 2",
+                         (long long)one, (long long)levels);
+    if (attn_steps(c)) return levels_of_token(c, s.in);
+    attn_note_values(c, s.in[V]);
+    return levels_at_once(c, s.in);
 }
 
 ab_t host_solve_lower(ab_ctx *c, ab_t l, ab_t b)

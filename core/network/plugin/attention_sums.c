@@ -9,8 +9,8 @@ static ab_t in_chunks(ab_ctx *c, ab_t x)
 {
     int64_t d[4];
     memcpy(d, tape_at(c, x)->dim, sizeof d);
-    int64_t n = (d[2] + CHUNK - 1) / CHUNK, rest = n * CHUNK - d[2];
-    if (rest) x = t_concat(c, x, attn_zeros(c, d[0], d[1], rest, d[3]), -2);
+    int64_t n = (d[2] + CHUNK - 1) / CHUNK;
+    x = t_place(c, x, -2, 0, n * CHUNK);
     return t_reshape(c, x, (int64_t[4]){d[0] * d[1], n, CHUNK, d[3]});
 }
 

@@ -171,8 +171,8 @@ static ab_t in_chunks(const chunked *s, ab_t x)
     if (!x.id) return x;
     int64_t d[4];
     memcpy(d, tape_at(s->c, x)->dim, sizeof d);
-    int64_t n = (d[2] + s->C - 1) / s->C, rest = n * s->C - d[2];
-    if (rest) x = t_concat(s->c, x, zeros_like(s->c, x, -2, rest), -2);
+    int64_t n = (d[2] + s->C - 1) / s->C;
+    x = t_place(s->c, x, -2, 0, n * s->C);
     return t_reshape(s->c, x, (int64_t[4]){d[0] * d[1], n, s->C, d[3]});
 }
 

@@ -63,6 +63,15 @@ static void place_rule(ab_ctx *c, ab_t y, ab_t dy)
     grad_add(c, v.i.PAD.x, t_slice(c, dy, axis, v.a.SLICE.from, c->v[v.i.PAD.x].dim[4 + axis]));
 }
 
+ab_t t_place(ab_ctx *c, ab_t x, int axis, int64_t from, int64_t n)
+{
+    GIVEN1(x);
+    dims d = dims_of(c, x.id);
+    if (d.dim[4 + axis] == n) return x;
+    d.dim[4 + axis] = n;
+    return push1(c, OP_PAD, number(c, x), d.dim, &(attr){.SLICE = {.axis = axis, .from = from}});
+}
+
 ab_t t_concat(ab_ctx *c, ab_t a, ab_t b, int axis)
 {
     GIVEN2(a, b);

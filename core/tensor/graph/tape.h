@@ -216,6 +216,8 @@ ab_t t_cumsum(ab_ctx *c, ab_t a);               /* along axis -2 */
 ab_t t_reshape(ab_ctx *c, ab_t a, const int64_t dim[4]);
 ab_t t_transpose(ab_ctx *c, ab_t a, int axis1, int axis2); /* axes as -1..-4 */
 ab_t t_slice(ab_ctx *c, ab_t a, int axis, int64_t from, int64_t n);
+/* x among zeros: at `from` of n positions of the axis. */
+ab_t t_place(ab_ctx *c, ab_t x, int axis, int64_t from, int64_t n);
 ab_t t_concat(ab_ctx *c, ab_t a, ab_t b, int axis);
 ab_t t_rotate_half(ab_ctx *c, ab_t a);
 ab_t t_embedding(ab_ctx *c, ab_t table, ab_t ids);
