@@ -1,7 +1,7 @@
 /* chart.c - draws charts: frame, series, labels that do not overlap. */
 #include "lab/draw/chart.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { TICKS = 24 };
@@ -148,7 +148,7 @@ static void titles(const frame *f)
 
 static void band(const frame *f, const series *s)
 {
-    double *xy = xmalloc(4 * s->n * sizeof *xy);
+    AUTOFREE double *xy = xmalloc(4 * s->n * sizeof *xy);
     for (size_t k = 0; k < s->n;) {
         size_t first = k, count = 0;
         for (; k < s->n && isfinite(scale_at(&f->y, s->low[k])) && isfinite(scale_at(&f->y, s->high[k])); k++) count++;
@@ -161,7 +161,6 @@ static void band(const frame *f, const series *s)
         if (count > 1) draw_path(f->d, xy, 2 * count, true, (pen){.fill = s->color, .opacity = 0.18});
         if (!count) k++;
     }
-    free(xy);
 }
 
 static void error_bars(const frame *f, const series *s)
@@ -178,7 +177,7 @@ static void error_bars(const frame *f, const series *s)
 
 static void polyline(const frame *f, const series *s)
 {
-    double *xy = xmalloc((2 * s->n + 2) * sizeof *xy);
+    AUTOFREE double *xy = xmalloc((2 * s->n + 2) * sizeof *xy);
     pen p = {.stroke = s->color, .width = s->faint ? 0.8 : 1.8, .opacity = s->faint ? 0.35 : 1, .dash = s->dash};
     size_t count = 0;
     for (size_t k = 0; k <= s->n; k++) {
@@ -191,7 +190,6 @@ static void polyline(const frame *f, const series *s)
         if (count == 1) draw_marker(f->d, xy[0], xy[1], 2, 0, (pen){.fill = s->color, .opacity = p.opacity});
         count = 0;
     }
-    free(xy);
 }
 
 static void draw_series(const frame *f, const series *s)
@@ -305,7 +303,7 @@ static int by_y(const void *a, const void *b)
 /* Writes names of lines at the right, at the height of their last points, moved apart where they overlap. */
 static void name_lines(const frame *f, const series *s, size_t n)
 {
-    place *at = xmalloc((n + 1) * sizeof *at);
+    AUTOFREE place *at = xmalloc((n + 1) * sizeof *at);
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
         size_t k = s[i].n;
@@ -315,8 +313,8 @@ static void name_lines(const frame *f, const series *s, size_t n)
     }
     qsort(at, count, sizeof *at, by_y);
     double top = f->y.to, bottom = f->y.from;
-    double apart = fmin(line_height, count > 1 ? (bottom - top) / (double)(count - 1) : line_height),
-           *y = xmalloc((count + 1) * sizeof *y);
+    double apart = fmin(line_height, count > 1 ? (bottom - top) / (double)(count - 1) : line_height);
+    AUTOFREE double *y = xmalloc((count + 1) * sizeof *y);
     for (size_t i = 0; i < count; i++) y[i] = fmax(at[i].y, i ? y[i - 1] + apart : top);
     for (size_t i = count; i-- > 0;) y[i] = fmin(y[i], i + 1 < count ? y[i + 1] - apart : bottom);
     double x = f->x.to + 12;
@@ -327,8 +325,6 @@ static void name_lines(const frame *f, const series *s, size_t n)
         draw_text(f->d, x, y[i] + 3.5, at[i].s->name, (lettering){.size = name_size, .color = at[i].s->color});
         draw_close(f->d);
     }
-    free(y);
-    free(at);
 }
 
 typedef struct {
@@ -366,7 +362,7 @@ static box best_box(const frame *f, double x, double y, double width, const box 
 /* numbered: labels are the numbers of the legend. */
 static void name_points(const frame *f, const series *s, size_t n, bool numbered)
 {
-    box *taken = xmalloc((3 * n + 1) * sizeof *taken);
+    AUTOFREE box *taken = xmalloc((3 * n + 1) * sizeof *taken);
     size_t count = 0, at = 0;
     char number[24];
     for (size_t i = 0; i < n; i++) {
@@ -391,7 +387,6 @@ static void name_points(const frame *f, const series *s, size_t n, bool numbered
         draw_text(f->d, b.x0, b.y1 - 2.5, text, (lettering){.size = name_size, .color = s[i].color});
         draw_close(f->d);
     }
-    free(taken);
 }
 
 drawing *chart_draw(const chart *given, const series *s, size_t n)

@@ -17,20 +17,19 @@ typedef struct {
 
 /* ---- letters ---- */
 
-/* Characters whose code in WinAnsiEncoding differs from Unicode. */
-static const struct {
+typedef struct {
     uint32_t unicode;
     unsigned char code;
-} win_ansi[] = {{0x20AC, 0x80}, {0x2026, 0x85}, {0x2018, 0x91}, {0x2019, 0x92}, {0x201C, 0x93}, {0x201D, 0x94},
-                {0x2022, 0x95}, {0x2013, 0x96}, {0x2212, 0x96}, {0x2014, 0x97}, {0x2122, 0x99}, {0x0152, 0x8C},
-                {0x0153, 0x9C}, {0x0160, 0x8A}, {0x0161, 0x9A}, {0x017D, 0x8E}, {0x017E, 0x9E}, {0x201E, 0x84}};
+} letter_code;
+/* Characters whose code in WinAnsiEncoding differs from Unicode. */
+static const letter_code win_ansi[] = {{0x20AC, 0x80}, {0x2026, 0x85}, {0x2018, 0x91}, {0x2019, 0x92}, {0x201C, 0x93},
+                                       {0x201D, 0x94}, {0x2022, 0x95}, {0x2013, 0x96}, {0x2212, 0x96}, {0x2014, 0x97},
+                                       {0x2122, 0x99}, {0x0152, 0x8C}, {0x0153, 0x9C}, {0x0160, 0x8A}, {0x0161, 0x9A},
+                                       {0x017D, 0x8E}, {0x017E, 0x9E}, {0x201E, 0x84}};
 /* Codes in the font Symbol, which has the Greek letters at the codes of these Latin ones. */
 static const char greek_capitals[] = "ABGDEZHQIKLMNXOPR STUFCYW", greek_small[] = "abgdezhqiklmnxoprVstufcyw";
-static const struct {
-    uint32_t unicode;
-    unsigned char code;
-} symbols[] = {{0x2264, 0xA3}, {0x2265, 0xB3}, {0x221E, 0xA5}, {0x2192, 0xAE},
-               {0x2190, 0xAC}, {0x2260, 0xB9}, {0x2248, 0xBB}};
+static const letter_code symbols[] = {{0x2264, 0xA3}, {0x2265, 0xB3}, {0x221E, 0xA5}, {0x2192, 0xAE},
+                                      {0x2190, 0xAC}, {0x2260, 0xB9}, {0x2248, 0xBB}};
 
 /* Finds the font and code of a character; false if neither font has it. */
 static bool find_letter(uint32_t c, bool bold, int *font, unsigned char *code)
@@ -100,11 +99,6 @@ static void add_text(page *p, const shape *s)
 
 /* ---- shapes ---- */
 
-static void point(page *p, const double *xy, const char *operator)
-{
-    str_addf(&p->content, "%.2f %.2f %s\n", xy[0], p->height - xy[1], operator);
-}
-
 static void add_disc(page *p, const double *at, double r)
 {
     static const double k = 0.5522847498; /* a quarter of a circle as a cubic curve */
@@ -125,19 +119,16 @@ static void add_outline(page *p, const shape *s)
     } else if (s->kind == SHAPE_DISC) {
         add_disc(p, xy, xy[2]);
     } else {
-        for (size_t i = 0; i < s->n; i++) point(p, xy + 2 * i, i ? "l" : "m");
+        for (size_t i = 0; i < s->n; i++)
+            str_addf(&p->content, "%.2f %.2f %s\n", xy[2 * i], p->height - xy[2 * i + 1], i ? "l" : "m");
         if (s->kind == SHAPE_POLYGON) str_add(&p->content, "h\n");
     }
 }
 
 static void add_shape(page *p, const shape *s)
 {
-    if (s->kind == SHAPE_OPEN || s->kind == SHAPE_CLOSE) return;
-    if (s->kind == SHAPE_TEXT) {
-        add_text(p, s);
-        return;
-    }
-    if (!s->pen.stroke && !s->pen.fill) return;
+    if (s->kind == SHAPE_TEXT) add_text(p, s);
+    if (!s->pen.stroke && !s->pen.fill) return; /* texts and groups have no pen */
     set_opacity(p, s->pen.opacity);
     if (s->pen.fill) set_color(p, s->pen.fill, "rg");
     if (s->pen.stroke) {

@@ -1,7 +1,7 @@
 /* png.c - PNG (ISO 15948) of a chart: nearly all of it is one colour, so lines are stored as differences to the line
  * above, and zlib packs runs of equal bytes. */
 #include "lab/draw/internal.h"
-#include <stdlib.h>
+#include "base/cleanup.h"
 #include <zlib.h>
 
 static void big_endian(str *out, uint32_t v)
@@ -22,14 +22,14 @@ void png_write(const unsigned char *rgb, int width, int height, str *out)
 {
     enum { FILTER_UP = 2 };
     size_t line = 3 * (size_t)width, n = 0;
-    unsigned char *filtered = xmalloc((line + 1) * (size_t)height);
+    AUTOFREE unsigned char *filtered = xmalloc((line + 1) * (size_t)height);
     for (int y = 0; y < height; y++) {
         const unsigned char *p = rgb + (size_t)y * line;
         filtered[n++] = FILTER_UP;
         for (size_t x = 0; x < line; x++)
             filtered[n++] = (unsigned char)(p[x] - (y ? p[(ptrdiff_t)x - (ptrdiff_t)line] : 0));
     }
-    str head = {0}, data = {0}, none = {0};
+    CLEANUP(str_free) str head = {0}, data = {0};
     uLongf packed = compressBound(n);
     data.s = xmalloc(packed);
     if (compress2((Bytef *)data.s, &packed, filtered, n, 9) != Z_OK) out_of_memory(0);
@@ -40,10 +40,5 @@ void png_write(const unsigned char *rgb, int width, int height, str *out)
     str_addn(out, "\x89PNG\r\n\x1a\n", 8);
     chunk(out, "IHDR", &head);
     chunk(out, "IDAT", &data);
-    str_add(&none, "");
-    chunk(out, "IEND", &none);
-    free(filtered);
-    str_free(&head);
-    str_free(&data);
-    str_free(&none);
+    chunk(out, "IEND", &(str){0});
 }

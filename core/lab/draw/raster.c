@@ -187,8 +187,13 @@ static void add_dashed(canvas *c, const double *xy, size_t n, const char *patter
     free(part);
 }
 
-static void stroke(canvas *c, const double *xy, size_t n, bool closed, const pen *p)
+static void shape_of(canvas *c, const double *xy, size_t n, bool closed, const pen *p)
 {
+    if (p->fill) {
+        add_polygon(c, xy, n, false);
+        fill(c, p->fill, p->opacity);
+    }
+    if (!p->stroke) return;
     double half = (p->width > 0 ? p->width : 1) / 2;
     const char *pattern = draw_dashes[p->dash % SERIES_DASHES];
     if (*pattern && !closed)
@@ -196,15 +201,6 @@ static void stroke(canvas *c, const double *xy, size_t n, bool closed, const pen
     else
         add_stroke(c, xy, n, closed, half);
     fill(c, p->stroke, p->opacity);
-}
-
-static void shape_of(canvas *c, const double *xy, size_t n, bool closed, const pen *p)
-{
-    if (p->fill) {
-        add_polygon(c, xy, n, false);
-        fill(c, p->fill, p->opacity);
-    }
-    if (p->stroke) stroke(c, xy, n, closed, p);
 }
 
 static void disc(canvas *c, const shape *s)
