@@ -17,8 +17,9 @@ static inline int series_color(size_t i) { return COLOR_SERIES + (int)(i % SERIE
 static inline int series_dash(size_t i) { return (int)(i / SERIES_COLORS % SERIES_DASHES); }
 /* "#rrggbb" of a colour on white paper. */
 const char *draw_hex(int color);
-/* Appends CSS rules: the colours as variables for light and dark pages, and the classes of themed SVG. */
-void draw_css(str *out);
+/* Begins a page titled WHAT NAME, up to its style, which the caller continues and ends. It has rules for the colours on
+ * light and dark pages as variables, and for the classes of themed SVG. */
+void draw_head(str *out, const char *what, const char *name);
 
 typedef struct {
     int stroke, fill; /* draw_color or series_color; COLOR_NONE: none */
@@ -74,4 +75,6 @@ int drawing_png(const drawing *d, double scale, str *out, err *e);
 int drawing_write(const drawing *d, const char *path, err *e);
 
 void svg_text(str *out, const char *text); /* escaped for SVG and HTML */
+/* Appends `text`, escaped, between `before` and `after`, which are SVG or HTML. */
+void svg_between(str *out, const char *before, const char *text, const char *after);
 #endif

@@ -15,9 +15,13 @@ static const struct {
 
 const char *draw_hex(int color) { return colors[color].light; }
 
-void draw_css(str *out)
+void draw_head(str *out, const char *what, const char *name)
 {
-    str_add(out, ":root{color-scheme:light dark");
+    str_addf(out,
+             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+             "content=\"width=device-width,initial-scale=1\"><title>%s",
+             what);
+    svg_between(out, "", name, "</title>\n<style>\n:root{color-scheme:light dark");
     for (size_t i = 1; i < LENGTH(colors); i++) str_addf(out, ";--%s:%s", colors[i].name, colors[i].light);
     str_add(out, "}\n@media screen and (prefers-color-scheme:dark){:root{color-scheme:dark");
     for (size_t i = 1; i < LENGTH(colors); i++) str_addf(out, ";--%s:%s", colors[i].name, colors[i].dark);

@@ -1,6 +1,5 @@
 /* svg.c - a drawing as SVG. */
 #include "lab/draw/internal.h"
-#include <string.h>
 
 const char *const draw_dashes[SERIES_DASHES] = {"", "5 3", "1.5 2.5", "6 2.5 1.5 2.5"};
 
@@ -17,22 +16,30 @@ void svg_text(str *out, const char *text)
         }
 }
 
-/* Writes at most `decimals` decimals (1 or more), without trailing zeros. */
-static void rounded(str *out, double v, int decimals)
+void svg_between(str *out, const char *before, const char *text, const char *after)
 {
-    char text[40];
-    size_t n = (size_t)snprintf(text, sizeof text, "%.*f", decimals, v);
-    while (text[n - 1] == '0') n--;
-    if (text[n - 1] == '.') n--;
-    str_add(out, n == 2 && !memcmp(text, "-0", 2) ? "0" : (text[n] = 0, text));
+    str_add(out, before);
+    svg_text(out, text);
+    str_add(out, after);
 }
 
-static void number(str *out, double v) { rounded(out, v, 2); }
+/* Writes n numbers with blanks between, each with at most `decimals` decimals (1 or more), without trailing zeros. */
+static void numbers(str *out, const double *v, size_t n, int decimals)
+{
+    char text[40];
+    for (size_t i = 0; i < n; i++) {
+        size_t end = (size_t)snprintf(text, sizeof text, "%.*f", decimals, v[i]);
+        while (text[end - 1] == '0') end--;
+        if (text[end - 1] == '.') end--;
+        text[end] = 0;
+        str_addf(out, "%s%s", i ? " " : "", same(text, "-0") ? "0" : text);
+    }
+}
 
 static void attribute(str *out, const char *name, double v)
 {
     str_addf(out, " %s=\"", name);
-    number(out, v);
+    numbers(out, &v, 1, 2);
     str_addc(out, '"');
 }
 
@@ -70,9 +77,7 @@ static void path(str *out, const shape *s, enum svg_style style)
     str_add(out, "<path d=\"M");
     for (size_t i = 0; i < s->n; i++) {
         if (i) str_addc(out, i == 1 ? 'L' : ' ');
-        rounded(out, s->xy[2 * i], decimals);
-        str_addc(out, ' ');
-        rounded(out, s->xy[2 * i + 1], decimals);
+        numbers(out, s->xy + 2 * i, 2, decimals);
     }
     str_add(out, s->kind == SHAPE_POLYGON ? "Z\"" : "\"");
     with_pen(out, &s->pen, style);
@@ -90,17 +95,11 @@ static void text(str *out, const shape *s, enum svg_style style)
     if (s->letters.opacity > 0 && s->letters.opacity < 1) attribute(out, "opacity", s->letters.opacity);
     if (s->letters.angle != 0) {
         str_add(out, " transform=\"rotate(");
-        number(out, s->letters.angle);
-        str_addc(out, ' ');
-        number(out, s->xy[0]);
-        str_addc(out, ' ');
-        number(out, s->xy[1]);
+        numbers(out, (double[]){s->letters.angle, s->xy[0], s->xy[1]}, 3, 2);
         str_add(out, ")\"");
     }
     add_colors(out, COLOR_NONE, s->letters.color, style);
-    str_addc(out, '>');
-    svg_text(out, s->text);
-    str_add(out, "</text>\n");
+    svg_between(out, ">", s->text, "</text>\n");
 }
 
 static void one(str *out, const shape *s, enum svg_style style)
@@ -123,17 +122,9 @@ static void one(str *out, const shape *s, enum svg_style style)
     case SHAPE_TEXT: text(out, s, style); break;
     case SHAPE_OPEN:
         str_add(out, "<g");
-        if (s->key) {
-            str_add(out, " data-row=\"");
-            svg_text(out, s->key);
-            str_addc(out, '"');
-        }
+        if (s->key) svg_between(out, " data-row=\"", s->key, "\"");
         str_addc(out, '>');
-        if (s->text) {
-            str_add(out, "<title>");
-            svg_text(out, s->text);
-            str_add(out, "</title>");
-        }
+        if (s->text) svg_between(out, "<title>", s->text, "</title>");
         break;
     case SHAPE_CLOSE: str_add(out, "</g>\n");
     }
@@ -145,15 +136,12 @@ void drawing_svg(const drawing *d, enum svg_style style, str *out)
     if (style == SVG_ALONE) str_add(out, " xmlns=\"http://www.w3.org/2000/svg\"");
     attribute(out, "width", d->width);
     attribute(out, "height", d->height);
-    str_add(out, " viewBox=\"0 0 ");
-    number(out, d->width);
-    str_addc(out, ' ');
-    number(out, d->height);
-    str_add(out, "\" role=\"img\" aria-label=\"");
-    svg_text(out, d->label);
-    str_add(out, style == SVG_ALONE ? "\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\">\n<rect "
-                                      "width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
-                                    : "\" font-size=\"11\">\n");
+    str_add(out, " viewBox=\"");
+    numbers(out, (double[]){0, 0, d->width, d->height}, 4, 2);
+    svg_between(out, "\" role=\"img\" aria-label=\"", d->label,
+                style == SVG_ALONE ? "\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\">\n<rect "
+                                     "width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+                                   : "\" font-size=\"11\">\n");
     for (size_t i = 0; i < d->n; i++) one(out, &d->shapes[i], style);
     str_add(out, "</svg>\n");
 }

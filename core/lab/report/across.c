@@ -111,8 +111,8 @@ static series profile(const across_task *t, size_t n, const char *name, size_t c
     for (size_t i = 0; i < POINTS; i++)
         v[POINTS + i] = share[i].value, v[2 * POINTS + i] = share[i].low, v[3 * POINTS + i] = share[i].high;
     curve_line l = line_points(v, POINTS);
-    series s = line_series(name, color, &l);
-    s.band = true, s.marker = 0;
+    series s = line_series(name, series_color(color), series_dash(color), &l);
+    s.band = true;
     return s;
 }
 

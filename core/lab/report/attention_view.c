@@ -1,5 +1,6 @@
 /* attention_view.c - draws figures of attention weights, and writes the page around them. */
 #include "lab/report/attention_view.h"
+#include "base/cleanup.h"
 #include <math.h>
 
 static const double pitch = 17, font = 11.5, least_weight = 0.01, lines_height = 150;
@@ -114,30 +115,17 @@ static void pack(const float *w, size_t n, str *out)
     }
 }
 
-/* Writes JSON inside HTML, so that no token can end the script element. */
-static void write_json(const str *json, str *out)
-{
-    for (size_t i = 0; i < json->n; i++) {
-        if (json->s[i] == '<')
-            str_add(out, "\\u003c");
-        else
-            str_addc(out, json->s[i]);
-    }
-}
-
 static void write_tokens(const char *key, const char *const *tokens, size_t n, str *out)
 {
     json_open(out, key, '[');
-    for (size_t i = 0; i < n; i++) {
-        if (i) str_addc(out, ',');
-        json_string(out, tokens[i]);
-    }
+    for (size_t i = 0; i < n; i++) json_next(out), json_string(out, tokens[i]);
     str_addc(out, ']');
 }
 
+/* Writes JSON inside HTML, so that no token can end the script element. */
 static void write_maps(const attention_map *maps, size_t n, str *out)
 {
-    str json = {0};
+    CLEANUP(str_free) str json = {0};
     str_addc(&json, '[');
     for (size_t i = 0; i < n; i++) {
         const attention_map *m = &maps[i];
@@ -153,23 +141,17 @@ static void write_maps(const attention_map *maps, size_t n, str *out)
         str_add(&json, "\"}");
     }
     str_addc(&json, ']');
-    write_json(&json, out);
-    str_free(&json);
+    for (size_t i = 0; i < json.n; i++) json.s[i] == '<' ? str_add(out, "\\u003c") : str_addc(out, json.s[i]);
 }
 
 void attention_page(const attention_map *maps, size_t n, const char *run, const char *source, const char *target,
                     str *out)
 {
-    str_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-                 "content=\"width=device-width,initial-scale=1\"><title>Attention: ");
-    svg_text(out, source);
-    str_add(out, "</title>\n<style>\n");
-    draw_css(out);
-    str_addf(out, "%s</style></head>\n<body><main>\n<h1>Attention</h1>\n<p class=\"note\">", attention_css);
-    svg_text(out, run);
-    str_add(out, "</p>\n<p>");
-    svg_text(out, source);
-    if (target) str_add(out, "<br>"), svg_text(out, target);
+    draw_head(out, "Attention: ", source);
+    str_addf(out, "%s</style></head>\n<body><main>\n<h1>Attention</h1>\n", attention_css);
+    svg_between(out, "<p class=\"note\">", run, "</p>\n");
+    svg_between(out, "<p>", source, "");
+    if (target) svg_between(out, "<br>", target, "");
     str_add(out, "</p>\n<form id=\"choose\" aria-label=\"what is shown\"></form>\n<div id=\"view\">\n");
     /* for print, and without a script */
     drawing *d = attention_draw(&maps[0], &(attention_figure){.figure = 5, .next = maps[0].heads - 1});

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t factor_named(const factor_table *t, const char *name, size_t length)
+size_t factor_named(const factor_table *t, const char *name, size_t length)
 {
     for (size_t i = 0; i < t->n_factors; i++)
         if (strlen(t->factors[i].name) == length && !strncmp(t->factors[i].name, name, length)) return i;

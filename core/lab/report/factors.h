@@ -18,6 +18,8 @@ typedef struct {
 
 /* From the rows' changes and configurations. Lives in the arena. */
 void factors_find(const gathered *g, arena *a, factor_table *out);
+/* Returns the index of the factor whose name is the first `length` characters of `name`; NO_ROW: none. */
+size_t factor_named(const factor_table *t, const char *name, size_t length);
 /* Does row i equal base except in factors a and b? */
 bool factors_in_slice(const factor_table *t, size_t i, size_t base, size_t a, size_t b);
 

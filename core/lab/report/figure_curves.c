@@ -97,32 +97,18 @@ static size_t row_series(const curves *c, size_t row, bool titled, int color, in
         if (c->g->rows[row].row->n_runs < 2 || !c->keep) continue;
         curve_line l = seed_line(one, c->a);
         curve_thin(&l, c->keep);
-        s[count++] = (series){.key = name,
-                              .hint = arena_printf(c->a, "%s, seed %lld", name, (long long)c->runs[i].run->seed),
-                              .line = true,
-                              .faint = true,
-                              .color = color,
-                              .n = l.n,
-                              .x = l.x,
-                              .y = l.y};
+        series *seed = &s[count++];
+        *seed = line_series(name, color, 0, &l);
+        seed->name = NULL, seed->faint = true;
+        seed->hint = arena_printf(c->a, "%s, seed %lld", name, (long long)c->runs[i].run->seed);
     }
     if (!n) return 0;
     curve_line l = curve_mean(of, n, c->a);
     curve_thin(&l, c->keep_mean);
-    if (l.n)
-        s[count++] = (series){.name = name + prefix,
-                              .hint = name,
-                              .key = name,
-                              .line = true,
-                              .band = true,
-                              .color = color,
-                              .dash = dash,
-                              .n = l.n,
-                              .x = l.x,
-                              .y = l.y,
-                              .low = l.low,
-                              .high = l.high};
-    return count;
+    if (!l.n) return count;
+    s[count] = line_series(name, color, dash, &l);
+    s[count].name = name + prefix, s[count].hint = name, s[count].band = true;
+    return count + 1;
 }
 
 static void facet(curves *c, const size_t *rows, size_t n, const char *title, str *out)
@@ -178,8 +164,8 @@ static void one_metric(curves *c, bool shown, str *out)
     size_t *rows = xcalloc(c->g->x.n_rows + 1, sizeof *rows), n = 0, base = NO_ROW, in_all = 0, groups = 0;
     if (set_frame(c)) {
         str_addf(out, "<div class=\"metric%s\"", shown ? "" : " later");
-        figure_text(out, " data-metric=\"", c->metric, "\">");
-        figure_text(out, "<h3>", c->metric, "</h3><div class=\"facets\">\n");
+        svg_between(out, " data-metric=\"", c->metric, "\">");
+        svg_between(out, "<h3>", c->metric, "</h3><div class=\"facets\">\n");
         for (size_t i = 0; i < c->g->x.n_rows; i++) {
             if (c->g->rows[i].row->is_base)
                 base = i;

@@ -12,23 +12,15 @@ void figure_put(drawing *d, str *out)
     drawing_free(d);
 }
 
-void figure_text(str *out, const char *before, const char *text, const char *after)
-{
-    str_add(out, before);
-    svg_text(out, text);
-    str_add(out, after);
-}
-
 curve_line line_points(double *v, size_t n) { return (curve_line){n, v, v + n, v + 2 * n, v + 3 * n}; }
 
-series line_series(const char *name, size_t i, const curve_line *l)
+series line_series(const char *name, int color, int dash, const curve_line *l)
 {
     return (series){.name = name,
                     .key = name,
                     .line = true,
-                    .color = series_color(i),
-                    .dash = series_dash(i),
-                    .marker = (int)i % 5,
+                    .color = color,
+                    .dash = dash,
                     .n = l->n,
                     .x = l->x,
                     .y = l->y,
@@ -49,7 +41,8 @@ static enum forest_verdict verdict_of(const gathered *g, const gathered_row *row
                                          : FOREST_UNDECIDED;
 }
 
-static forest_row describe(const gathered *g, const gathered_row *row, int decimals, arena *a)
+/* costs: adds parameters and the shortest run's minutes to the row's text. */
+static forest_row describe(const gathered *g, const gathered_row *row, int decimals, bool costs, arena *a)
 {
     const measure *m = &row->of[g->headline];
     const comparison *c = &row->against[g->headline];
@@ -75,6 +68,10 @@ static forest_row describe(const gathered *g, const gathered_row *row, int decim
                  : row->open || !row->row->n_runs ? "to be run"
                  : row->failed                    ? "failed"
                                                   : "no difference";
+    if (!costs) return f;
+    double millions = gathered_budget(row, "params") / 1e6, minutes = gathered_minutes(row);
+    if (isfinite(millions) && isfinite(minutes))
+        f.text = arena_printf(a, "%s  %.2f M %.1f min", f.text, millions, minutes);
     return f;
 }
 
@@ -109,10 +106,8 @@ static void describe_verdict(const gathered *g, int decimals, arena *a, str *out
                                                                "Undecided: ",
                                                                "Exploratory: "};
     const comparison_criterion *k = g->judged.criterion.given ? &g->judged.criterion : NULL;
-    bool percent = false;
     size_t judged = 0, undecided = 0;
     CLEANUP(str_free) str text = {0};
-    for (size_t i = 0; i < g->x.n_rows; i++) percent = percent || g->rows[i].against[g->headline].percent;
     for (size_t v = 0; v < LENGTH(verdicts); v++) {
         size_t n = add_rows_with(g, verdicts[v], words[v], &text);
         judged += n;
@@ -136,32 +131,9 @@ static void describe_verdict(const gathered *g, int decimals, arena *a, str *out
             str_addf(&text,
                      "With these seeds, a difference of about %.*f%s is detected four times in five; smaller "
                      "differences may exist.",
-                     decimals, detectable, percent ? " %" : "");
+                     decimals, detectable, metric_in_percent(&g->facts[g->headline]) ? " %" : "");
     }
-    figure_text(out, "<p>", str_text(&text), "</p>\n");
-}
-
-/* Collects the rows compared with base; 0: no comparison possible. *decimals: decimals of their numbers. */
-static size_t forest_rows(const gathered *g, forest_row *rows, int *decimals, bool *percent, arena *a)
-{
-    const gathered_row *base = gathered_base(g);
-    size_t n = 0;
-    *percent = false;
-    if (!base || g->headline < 0 || !base->of[g->headline].n) return 0;
-    for (size_t i = 0; i < g->x.n_rows; i++) *percent = *percent || g->rows[i].against[g->headline].percent;
-    *decimals = *percent ? 1 : metric_decimals(&g->facts[g->headline], base->of[g->headline].mean);
-    for (size_t i = 0; i < g->x.n_rows; i++)
-        if (!gathered_is_base(g, &g->rows[i]) && !g->rows[i].row->same_as)
-            rows[n++] = describe(g, &g->rows[i], *decimals, a);
-    return n;
-}
-
-static const char *forest_axis(const gathered *g, bool percent, arena *a)
-{
-    int more = metric_better(&g->facts[g->headline], 1, 0);
-    const char *better = more > 0 ? "; right is better" : more < 0 ? "; left is better" : "";
-    return arena_printf(a, "%s, %s base's%s", g->headings[g->headline], percent ? "change in % against" : "less",
-                        better);
+    svg_between(out, "<p>", str_text(&text), "</p>\n");
 }
 
 static const char *forest_about(const gathered *g, size_t n, arena *a)
@@ -170,30 +142,26 @@ static const char *forest_about(const gathered *g, size_t n, arena *a)
                         g->headings[g->headline], n);
 }
 
-/* Adds parameters and the shortest run's minutes to each row's text. */
-static void add_costs(const gathered *g, forest_row *rows, size_t n, arena *a)
-{
-    for (size_t i = 0, k = 0; k < n; i++) {
-        const gathered_row *row = &g->rows[i];
-        if (gathered_is_base(g, row) || row->row->same_as) continue;
-        double millions = gathered_budget(row, "params") / 1e6, minutes = gathered_minutes(row);
-        if (isfinite(millions) && isfinite(minutes))
-            rows[k].text = arena_printf(a, "%s  %.2f M %.1f min", rows[k].text, millions, minutes);
-        k++;
-    }
-}
-
-/* Collects everything that a plot of the experiment draws; no rows: no comparison possible. */
+/* Collects everything that a plot of the experiment draws: the rows compared with base, if any, and *decimals of their
+ * numbers; no rows: no comparison possible. */
 static forest_side side_of(const gathered *g, bool costs, int *decimals, arena *a)
 {
+    const gathered_row *base = gathered_base(g);
     forest_row *rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *rows);
-    bool percent;
-    size_t n = forest_rows(g, rows, decimals, &percent, a);
-    forest_side side = {.rows = rows, .n = n, .title = read_plain_name(g->x.name, a)};
-    if (!n) return side;
-    if (costs) add_costs(g, rows, n, a);
-    side.axis = forest_axis(g, percent, a);
-    side.more = metric_better(&g->facts[g->headline], 1, 0) > 0;
+    forest_side side = {.rows = rows, .title = read_plain_name(g->x.name, a)};
+    if (!base || g->headline < 0 || !base->of[g->headline].n) return side;
+    const metric *m = &g->facts[g->headline];
+    bool percent = metric_in_percent(m);
+    int more = metric_better(m, 1, 0);
+    *decimals = percent ? 1 : metric_decimals(m, base->of[g->headline].mean);
+    for (size_t i = 0; i < g->x.n_rows; i++)
+        if (!gathered_is_base(g, &g->rows[i]) && !g->rows[i].row->same_as)
+            rows[side.n++] = describe(g, &g->rows[i], *decimals, costs, a);
+    side.axis = arena_printf(a, "%s, %s base's%s", g->headings[g->headline], percent ? "change in % against" : "less",
+                             more > 0   ? "; right is better"
+                             : more < 0 ? "; left is better"
+                                        : "");
+    side.more = more > 0;
     return side;
 }
 
@@ -202,8 +170,7 @@ drawing *forest_of(const gathered *g, double width)
     CLEANUP(arena_free) arena a = {0};
     int decimals;
     forest_side x = side_of(g, true, &decimals, &a);
-    drawing *d = x.n ? forest_draw(x.rows, x.n, x.axis, forest_about(g, x.n, &a), width) : NULL;
-    return d;
+    return x.n ? forest_draw(x.rows, x.n, x.axis, forest_about(g, x.n, &a), width) : NULL;
 }
 
 drawing *forest_of_two(const gathered *const g[2], double width)
@@ -214,8 +181,7 @@ drawing *forest_of_two(const gathered *const g[2], double width)
     const char *about =
         arena_printf(&a, "Differences from base of the rows of %s and %s; their tables have the numbers", side[0].title,
                      side[1].title);
-    drawing *d = side[0].n && side[1].n ? forest_draw_pair(side, about, width) : NULL;
-    return d;
+    return side[0].n && side[1].n ? forest_draw_pair(side, about, width) : NULL;
 }
 
 void figure_forest(const gathered *g, str *out)
@@ -346,7 +312,7 @@ static drawing *interaction(const gathered *g, const factor_table *t, const fact
             v[3 * across->n_levels + i] = x->mean[c] + x->sd[c];
         }
         curve_line l = line_points(v, across->n_levels);
-        s[j] = line_series(lines->levels[j], j, &l);
+        s[j] = line_series(lines->levels[j], series_color(j), series_dash(j), &l);
         s[j].key = NULL, s[j].points = true, s[j].marker = (int)j % 4;
     }
     return chart_draw(&(chart){.title = g->headings[g->headline],

@@ -41,10 +41,8 @@ int curves_load(reader *r, const gathered *g, arena *a, run_curves **out, size_t
 
 /* Takes ownership of d and appends it with the page's theme; NULL is allowed. */
 void figure_put(drawing *d, str *out);
-/* Appends `text` between `before` and `after`, which are HTML. */
-void figure_text(str *out, const char *before, const char *text, const char *after);
 /* Returns the line whose points are in v [4][n]: x, y, low, high. */
 curve_line line_points(double *v, size_t n);
-/* A line in the i-th colour, dashes and marker. */
-series line_series(const char *name, size_t i, const curve_line *l);
+/* A line of this colour and pattern of dashes, without marks. */
+series line_series(const char *name, int color, int dash, const curve_line *l);
 #endif

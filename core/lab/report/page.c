@@ -3,8 +3,8 @@
 #include "lab/report/figures.h"
 #include "lab/report/grid.h"
 #include "lab/report/layout.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -16,22 +16,20 @@ extern const char page_css[], page_js[]; /* page.css, page.js */
  * page's width. */
 static void write_table(const grid *t, const char *caption, const char *const *keys, str *out)
 {
-    figure_text(out, "<p class=\"note\">", caption, "</p>\n");
-    figure_text(out, "<div class=\"scroll\"><table aria-label=\"", caption, "\">\n<thead><tr>");
+    svg_between(out, "<p class=\"note\">", caption, "</p>\n");
+    svg_between(out, "<div class=\"scroll\"><table aria-label=\"", caption, "\">\n<thead><tr>");
     for (size_t j = 0; j < t->n_columns; j++)
-        figure_text(out, t->right[j] ? "<th scope=\"col\" class=\"r\">" : "<th scope=\"col\">", t->headings[j],
+        svg_between(out, t->right[j] ? "<th scope=\"col\" class=\"r\">" : "<th scope=\"col\">", t->headings[j],
                     "</th>");
     str_add(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < t->n_rows; i++) {
         str_add(out, i && t->rule[i] ? "<tr class=\"rule\"" : "<tr");
-        if (keys) figure_text(out, " tabindex=\"0\" data-row=\"", keys[i], "\"");
+        if (keys) svg_between(out, " tabindex=\"0\" data-row=\"", keys[i], "\"");
         str_addc(out, '>');
         for (size_t j = 0; j < t->n_columns; j++) {
             const grid_cell *c = &t->cells[i * t->n_columns + j];
             str_add(out, t->right[j] ? "<td class=\"r\">" : "<td>");
-            str_add(out, c->strong ? "<b>" : "");
-            svg_text(out, c->text);
-            str_add(out, c->strong ? "</b></td>" : "</td>");
+            svg_between(out, c->strong ? "<b>" : "", c->text, c->strong ? "</b></td>" : "</td>");
         }
         str_add(out, "</tr>\n");
     }
@@ -40,22 +38,21 @@ static void write_table(const grid *t, const char *caption, const char *const *k
 
 static void add_table(const gathered *g, arena *a, str *out)
 {
-    grid t = {0};
+    CLEANUP(grid_free) grid t = {0};
     const char **keys = arena_alloc(a, (g->x.n_rows + 1) * sizeof *keys);
     table_grid(g, &t);
     for (size_t i = 0; i < g->x.n_rows; i++) keys[i] = g->x.rows[i].name;
     str_add(out, "<section id=\"table\"><h2>Table</h2>\n");
     write_table(&t, t.title, t.n_rows == g->x.n_rows ? keys : NULL, out);
-    for (size_t i = 0; i < t.n_notes; i++) figure_text(out, "<p class=\"note\">", t.notes[i], "</p>\n");
+    for (size_t i = 0; i < t.n_notes; i++) svg_between(out, "<p class=\"note\">", t.notes[i], "</p>\n");
     str_add(out, "</section>\n");
-    grid_free(&t);
 }
 
 /* Prints the rows' values of keys that differ; blank: same as base. */
 static void add_settings(const gathered *g, arena *a, str *out)
 {
     factor_table f;
-    grid t = {0};
+    CLEANUP(grid_free) grid t = {0};
     size_t base = 0;
     factors_find(g, a, &f);
     while (base < g->x.n_rows && !g->rows[base].row->is_base) base++;
@@ -77,7 +74,6 @@ static void add_settings(const gathered *g, arena *a, str *out)
     str_add(out, "<section id=\"settings\"><h2>Settings that differ</h2>\n");
     write_table(&t, "Blank: same as base.", keys, out);
     str_add(out, "</section>\n");
-    grid_free(&t);
 }
 
 static void write_run(grid *t, const char *row, const read_run *run, bool rule)
@@ -104,8 +100,8 @@ static void add_runs(const gathered *g, str *out)
     enum { MOST = 200 };
     static const char *const headings[] = {"run",      "row",         "seed", "status", "step",   "time (s)",
                                            "tokens/s", "memory (MB)", "host", "device", "commit", "error"};
-    grid t = {0};
-    const char **keys = NULL;
+    CLEANUP(grid_free) grid t = {0};
+    AUTOFREE const char **keys = NULL;
     size_t cap = 0, n = 0, all = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) all += g->x.rows[i].same_as ? 0 : g->x.rows[i].n_runs;
     for (size_t i = 0; i < LENGTH(headings); i++) grid_column(&t, headings[i], i == 0 || i == 2 || (i >= 4 && i <= 7));
@@ -126,15 +122,13 @@ static void add_runs(const gathered *g, str *out)
             all, MOST);
     write_table(&t, "Each run's settings: `ablate show RUN`.", keys, out);
     str_add(out, "</details></section>\n");
-    free(keys);
-    grid_free(&t);
 }
 
 /* ---- words ---- */
 
 static void add_head(const gathered *g, bool live, const char *body, str *out)
 {
-    str devices = {0}, commits = {0};
+    CLEANUP(str_free) str devices = {0}, commits = {0};
     size_t runs = 0, done = 0, failed = 0, open = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) {
         if (g->x.rows[i].same_as) continue;
@@ -145,15 +139,13 @@ static void add_head(const gathered *g, bool live, const char *body, str *out)
             add_once(&devices, g->x.rows[i].runs[k].device, 80);
             add_once(&commits, g->x.rows[i].runs[k].git_commit, 12);
         }
-    figure_text(out, "<header><h1>", g->x.name, "</h1>\n");
-    if (g->x.note && *g->x.note) figure_text(out, "<p>", g->x.note, "</p>\n");
+    svg_between(out, "<header><h1>", g->x.name, "</h1>\n");
+    if (g->x.note && *g->x.note) svg_between(out, "<p>", g->x.note, "</p>\n");
     str_addf(out, "<p>%zu row%s, %zu of %zu runs done", g->x.n_rows, g->x.n_rows == 1 ? "" : "s", done, runs);
     if (failed) str_addf(out, ", %zu failed", failed);
     if (open) str_addf(out, ", %zu to go", open);
-    if (devices.n) figure_text(out, "; trained on ", devices.s, "");
-    if (commits.n) figure_text(out, ", commit ", commits.s, "");
-    str_free(&devices);
-    str_free(&commits);
+    if (devices.n) svg_between(out, "; trained on ", devices.s, "");
+    if (commits.n) svg_between(out, ", commit ", commits.s, "");
     str_addf(out, ".%s</p>\n", live ? " <span id=\"live\" role=\"status\">live</span>" : "");
     str_add(out, "<nav aria-label=\"sections\">");
     for (const char *at = body; (at = strstr(at, "<section id=\"")); at++) {
@@ -175,21 +167,17 @@ static void add_verdict(const gathered *g, str *out)
 
 int page_print(reader *r, const char *name, bool live, str *out, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     gathered g = {0};
-    run_curves *curves = NULL;
+    AUTOFREE run_curves *curves = NULL;
     size_t n = 0;
     table_options o = {0};
-    str body = {0};
+    CLEANUP(str_free) str body = {0};
     int rc = gather(r, name, &o, true, &a, &g, e);
     if (rc == 1) rc = reader_no_experiment(r, name, e);
     if (!rc) rc = curves_load(r, &g, &a, &curves, &n, e);
     if (!rc) {
-        str_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-                     "content=\"width=device-width,initial-scale=1\"><title>");
-        svg_text(out, g.x.name);
-        str_add(out, "</title>\n<style>\n");
-        draw_css(out);
+        draw_head(out, "", g.x.name);
         str_addf(out, "%s</style></head>\n<body%s>\n<main>\n", page_css, live ? " data-live" : "");
         add_verdict(&g, &body);
         add_table(&g, &a, &body);
@@ -203,8 +191,5 @@ int page_print(reader *r, const char *name, bool live, str *out, err *e)
         str_add(out, str_text(&body));
         str_addf(out, "</main>\n<script>\n%s</script></body></html>\n", page_js);
     }
-    str_free(&body);
-    free(curves);
-    arena_free(&a);
     return rc;
 }

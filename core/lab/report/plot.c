@@ -3,8 +3,10 @@
 #include "lab/draw/chart_data.h"
 #include "lab/report/figures.h"
 #include "lab/statistics/best_of.h"
+#include "base/cleanup.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     const plot_options *o;
@@ -17,28 +19,19 @@ typedef struct {
     chart chart;
 } plot;
 
-static size_t factor_called(const factor_table *t, const char *name)
-{
-    for (size_t i = 0; i < t->n_factors; i++)
-        if (same(t->factors[i].name, name)) return i;
-    return NO_ROW;
-}
-
 static int find_factor(const plot *p, const char *option, const char *name, size_t *out, err *e)
 {
     static const char *const more[] = {"step", "params", "flops", "time", "trials"};
-    const char **names = xcalloc(p->factors.n_factors + LENGTH(more) + 1, sizeof *names);
+    AUTOFREE const char **names = xcalloc(p->factors.n_factors + LENGTH(more) + 1, sizeof *names);
     size_t n = 0;
-    str all = {0};
-    *out = factor_called(&p->factors, name);
+    CLEANUP(str_free) str all = {0};
+    *out = factor_named(&p->factors, name, strlen(name));
     for (size_t i = 0; i < p->factors.n_factors; i++) names[n++] = p->factors.factors[i].name;
     for (size_t i = 0; i < LENGTH(more) && same(option, "--over"); i++) names[n++] = more[i];
     for (size_t i = 0; i < n; i++) str_addf(&all, "%s%s", i ? ", " : "", names[i]);
-    if (*out == NO_ROW)
-        fail(e, "%s %s: no row of %s changes this key; expected one of: %s", option, name, p->g.x.name, str_text(&all));
-    str_free(&all);
-    free(names);
-    return *out == NO_ROW ? -1 : 0;
+    if (*out != NO_ROW) return 0;
+    return fail(e, "%s %s: no row of %s changes this key; expected one of: %s", option, name, p->g.x.name,
+                str_text(&all));
 }
 
 /* ---- numbers of rows ---- */
@@ -73,6 +66,15 @@ static int by_x(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
+/* Appends a line with the next colour, dashes and marker. */
+static series *add_line(plot *p, const char *name, const curve_line *l)
+{
+    series *s = &p->series[p->n];
+    *s = line_series(name, series_color(p->n), series_dash(p->n), l);
+    s->marker = (int)p->n++ % 5;
+    return s;
+}
+
 static void add_series(plot *p, const char *name, point *points, size_t n, bool line)
 {
     if (!n) return;
@@ -80,9 +82,8 @@ static void add_series(plot *p, const char *name, point *points, size_t n, bool 
     qsort(points, n, sizeof *points, by_x);
     for (size_t i = 0; i < n; i++)
         v[i] = points[i].x, v[n + i] = points[i].y, v[2 * n + i] = points[i].low, v[3 * n + i] = points[i].high;
-    series *s = &p->series[p->n];
     curve_line l = line_points(v, n);
-    *s = line_series(name, p->n++, &l);
+    series *s = add_line(p, name, &l);
     s->line = line, s->points = true;
 }
 
@@ -93,7 +94,7 @@ static int over_cost(plot *p, err *e)
     size_t by = NO_ROW, levels = 1;
     if (p->o->by && find_factor(p, "--by", p->o->by, &by, e)) return -1;
     if (by != NO_ROW) levels = p->factors.factors[by].n_levels;
-    point *points = xcalloc(p->g.x.n_rows + 1, sizeof *points);
+    AUTOFREE point *points = xcalloc(p->g.x.n_rows + 1, sizeof *points);
     for (size_t l = 0; l < levels; l++) {
         size_t n = 0;
         for (size_t i = 0; i < p->g.x.n_rows; i++) {
@@ -114,7 +115,6 @@ static int over_cost(plot *p, err *e)
         }
         if (by != NO_ROW) add_series(p, p->factors.factors[by].levels[l], points, n, true);
     }
-    free(points);
     p->chart.x_label = same(over, "params")  ? "parameters"
                        : same(over, "flops") ? "training FLOPs"
                                              : "training time (s)";
@@ -134,7 +134,7 @@ static int over_key(plot *p, err *e)
     if (p->o->log_x && !f->numbers)
         return fail(e, "--log x: %s has non-numeric values, such as \"%s\"", f->name, f->levels[0]);
     size_t levels = by == NO_ROW ? 1 : p->factors.factors[by].n_levels;
-    point *points = xcalloc(p->g.x.n_rows + 1, sizeof *points);
+    AUTOFREE point *points = xcalloc(p->g.x.n_rows + 1, sizeof *points);
     for (size_t l = 0; l < levels; l++) {
         size_t n = 0;
         for (size_t i = 0; i < p->g.x.n_rows; i++) {
@@ -155,7 +155,6 @@ static int over_key(plot *p, err *e)
         }
         add_series(p, by == NO_ROW ? NULL : p->factors.factors[by].levels[l], points, n, f->numbers);
     }
-    free(points);
     if (left_out)
         fprintf(stderr, "%zu row%s left out: other keys also differ from base, or no run has a %s\n", left_out,
                 left_out == 1 ? " is" : "s are", p->g.headings[p->metric]);
@@ -168,12 +167,12 @@ static int over_key(plot *p, err *e)
 static int over_steps(plot *p, reader *r, err *e)
 {
     enum { MOST_POINTS = 400 };
-    run_curves *runs = NULL;
+    AUTOFREE run_curves *runs = NULL;
     size_t n_runs = 0, by = NO_ROW, base = 0, nf = p->factors.n_factors;
     const char *metric = p->o->metric;
     if (p->o->by && find_factor(p, "--by", p->o->by, &by, e)) return -1;
     int rc = curves_load(r, &p->g, &p->mem, &runs, &n_runs, e);
-    str known = {0};
+    CLEANUP(str_free) str known = {0};
     bool found = false;
     for (size_t i = 0; i < n_runs && !rc; i++)
         for (size_t k = 0; k < runs[i].n; k++) {
@@ -202,14 +201,11 @@ static int over_steps(plot *p, reader *r, err *e)
         const char *name =
             level == NO_ROW ? gathered_label(&p->g.rows[i], &p->mem) : p->factors.factors[by].levels[level];
         bool bars = l.low && !same(p->o->bars, "none");
-        series *s = &p->series[p->n];
         if (!bars) l.low = l.high = NULL;
-        *s = line_series(name, p->n++, &l);
+        series *s = add_line(p, name, &l);
         s->band = true, s->marker = 0;
     }
     if (!rc) p->chart.x_label = "step", p->chart.y_label = arena_strdup(&p->mem, metric);
-    str_free(&known);
-    free(runs);
     return rc;
 }
 
@@ -218,7 +214,7 @@ static int over_steps(plot *p, reader *r, err *e)
 static int over_trials(plot *p, err *e)
 {
     if (!p->g.n_trials) return fail(e, "--over trials: no row of %s was searched (lr = tune(...))", p->g.x.name);
-    double *values = xmalloc(p->g.n_trials * sizeof *values);
+    AUTOFREE double *values = xmalloc(p->g.n_trials * sizeof *values);
     const char *metric =
         p->g.trials_made[0].metric; /* dev perplexity for ablate's searches, any metric for imported ones */
     bool lower = true;
@@ -244,13 +240,11 @@ static int over_trials(plot *p, err *e)
             best_of b = best_of_trials(values, n, k + 1, lower);
             v[k] = (double)k + 1, v[n + k] = b.mean, v[2 * n + k] = b.low, v[3 * n + k] = b.high;
         }
-        series *s = &p->series[p->n];
         curve_line l = line_points(v, n);
-        *s = line_series(gathered_label(&p->g.rows[i], &p->mem), p->n++, &l);
+        series *s = add_line(p, gathered_label(&p->g.rows[i], &p->mem), &l);
         s->points = s->band = true;
         if (same(p->o->bars, "none")) s->low = s->high = NULL;
     }
-    free(values);
     p->chart.x_label = "trials k";
     p->chart.y_label = arena_printf(&p->mem, "best %s%s of k trials", p->g.foreign ? "" : "dev ", metric);
     return 0;
@@ -258,40 +252,43 @@ static int over_trials(plot *p, err *e)
 
 /* ---- files ---- */
 
+typedef struct {
+    const char *ending;
+    void (*data)(const chart *c, const series *s, size_t n, str *out); /* writes the data; NULL: a drawing */
+} file_format;
+
+/* Returns the format of a file by its name's ending; NULL: unknown. */
+static const file_format *format_of(const char *name)
+{
+    static const file_format formats[] = {{".svg", NULL},         {".pdf", NULL},        {".png", NULL},
+                                          {".gp", chart_gnuplot}, {".json", chart_vega}, {".csv", chart_csv}};
+    for (size_t i = 0; i < LENGTH(formats); i++)
+        if (has_suffix(name, formats[i].ending)) return &formats[i];
+    return NULL;
+}
+
 int plot_file(const chart *c, const series *s, size_t n, const char *to, err *e)
 {
-    str out = {0};
-    bool data = true;
-    int rc = 0;
-    if (has_suffix(to, ".gp"))
-        chart_gnuplot(c, s, n, &out);
-    else if (has_suffix(to, ".json"))
-        chart_vega(c, s, n, &out);
-    else if (has_suffix(to, ".csv"))
-        chart_csv(c, s, n, &out);
-    else
-        data = false;
-    if (data) {
-        rc = file_write(to, out.s, out.n, e);
-    } else {
-        drawing *d = chart_draw(c, s, n);
-        rc = d ? drawing_write(d, to, e)
-               : fail(e, "nothing to plot: no value%s", c->log_x || c->log_y ? " is above 0" : "");
-        drawing_free(d);
+    const file_format *f = format_of(to);
+    if (f && f->data) {
+        CLEANUP(str_free) str out = {0};
+        f->data(c, s, n, &out);
+        return file_write(to, out.s, out.n, e);
     }
-    str_free(&out);
+    drawing *d = chart_draw(c, s, n);
+    int rc =
+        d ? drawing_write(d, to, e) : fail(e, "nothing to plot: no value%s", c->log_x || c->log_y ? " is above 0" : "");
+    drawing_free(d);
     return rc;
 }
 
 static int check(const plot_options *o, err *e)
 {
-    static const char *const endings[] = {".svg", ".pdf", ".png", ".gp", ".json", ".csv"};
-    size_t i = 0;
-    while (i < LENGTH(endings) && !has_suffix(o->to, endings[i])) i++;
-    if (i == LENGTH(endings))
+    const file_format *f = format_of(o->to);
+    if (!f)
         return fail(e, "-o %s: expected a name ending in .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or .csv",
                     o->to);
-    if (o->forest && i > 2)
+    if (o->forest && f->data)
         return fail(
             e, "-o %s: expected .svg, .pdf or .png for a forest plot; for its numbers use `ablate table --format csv`",
             o->to);
