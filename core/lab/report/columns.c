@@ -111,7 +111,6 @@ static const char *recorded_text(const place *p, arena *a)
 static double delta_number(const place *p) { return p->c->delta; }
 static double low_number(const place *p) { return p->c->low; }
 static double high_number(const place *p) { return p->c->high; }
-static double headline_p_number(const place *p) { return p->row->p; }
 static double p_number(const place *p) { return p->c->p; }
 static double p_equivalent_number(const place *p) { return p->c->p_equivalent; }
 static const char *edge_text(const place *p, arena *a) { return (void)a, p->row->edge; }
@@ -280,7 +279,7 @@ static bool any_row(const gathered *g, double (*number)(const place *))
     return false;
 }
 static bool has_delta(const gathered *g) { return any_row(g, delta_number); }
-static bool has_p(const gathered *g) { return any_row(g, headline_p_number); }
+static bool has_p(const gathered *g) { return any_row(g, p_number); }
 static double only_exploratory(const place *p) { return exploratory_number(p) > 0 ? 1 : NAN; }
 static bool has_holm(const gathered *g) { return has_p(g) || any_row(g, only_exploratory); }
 static bool has_parameters(const gathered *g) { return any_row(g, parameters_number); }
@@ -303,14 +302,14 @@ static bool has_verdict(const gathered *g)
     return false;
 }
 
-static bool has_costs(const gathered *g)
+bool published_costs(const gathered *g)
 {
     for (size_t k = 0; g->has_paper && k < g->paper.n_columns; k++)
         if (has_prefix(g->paper.columns[k], "FLOPs")) return true;
     return false;
 }
 
-static bool has_flops(const gathered *g) { return has_costs(g) || (g->full && any_row(g, flops_number)); }
+static bool has_flops(const gathered *g) { return published_costs(g) || (g->full && any_row(g, flops_number)); }
 
 /* ---- the list ---- */
 
@@ -371,8 +370,8 @@ const column columns[] = {
     {"failed_base", NULL, "runs", AGAINST, ONCE, "base's failed and diverged runs without a value",
      .number = c_failed_base_number},
     {"p", "p", "", READERS | CSV | JSON, ONCE,
-     "p of the difference of the designs; below 0.05 if the interval excludes 0", .number = headline_p_number,
-     .print = print_p, .digits = 3, .shown = has_p},
+     "p of the difference of the designs; below 0.05 if the interval excludes 0", .number = p_number, .print = print_p,
+     .digits = 3, .shown = has_p},
     {"p_holm", "p Holm", "", READERS | CSV | JSON, ONCE, "p after Holm over the planned rows, or \"exploratory\"",
      .number = p_adjusted_number, .text = holm_text, .print = print_p, .digits = 3, .shown = has_holm},
     {"exploratory", NULL, "", CSV | JSON | AGAINST, ONCE,
@@ -429,7 +428,7 @@ const column columns[] = {
      "peak host memory of a run's process, the largest of its runs; without the GPU's memory",
      .number = peak_memory_number, .print = print_fixed, .shown = has_peak_memory},
     {"flops_by_time", "FLOPs by the paper's formula", "FLOPs", READERS, ONCE, "training time x sustained rate",
-     .number = paper_flops_number, .print = print_flops, .digits = 1, .shown = has_costs},
+     .number = paper_flops_number, .print = print_flops, .digits = 1, .shown = published_costs},
     {"recorded", "recorded %s", NULL, READERS, EACH_RECORDED, "mean over the recorded runs of the row",
      .text = recorded_text},
     {"paper_%s", "paper %s", "", READERS | CSV, EACH_PUBLISHED, "the paper's figure", .text = published_cell},

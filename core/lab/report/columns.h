@@ -78,4 +78,5 @@ void published_json(const place *p, str *out); /* appends the paper's row as an 
 void json_published(const read_published *p, size_t row, str *out);
 /* Is it table 1, 2 or 4 of the paper, which lists other systems? Our rows are then beside the paper's. */
 bool published_comes_first(const gathered *g);
+bool published_costs(const gathered *g); /* does the paper's table have a column of FLOPs? */
 #endif

@@ -2,8 +2,8 @@
 #include "lab/report/row_runs.h"
 #include "text/metric/stats.h"
 #include "lab/statistics/variances.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const comparison comparison_none = {.delta = NAN,
@@ -58,7 +58,7 @@ static const char *why_refused(const metric *m, const row_runs *row, const row_r
 /* Runs the test over sentences on the common seeds of both rows. */
 static double models_p(const read_row *a, const read_row *b, const char *metric, int trials)
 {
-    result_pair *pairs = xcalloc(a->n_runs * b->n_runs + 1, sizeof *pairs);
+    AUTOFREE result_pair *pairs = xcalloc(a->n_runs * b->n_runs + 1, sizeof *pairs);
     size_t n = 0;
     for (size_t i = 0; i < a->n_runs; i++)
         for (size_t j = 0; j < b->n_runs; j++) {
@@ -68,9 +68,7 @@ static double models_p(const read_row *a, const read_row *b, const char *metric,
             if (x && y && isfinite(x->value) && isfinite(y->value))
                 pairs[n++] = (result_pair){x, y, ra->references, rb->references};
         }
-    double p = paired_p(pairs, n, trials);
-    free(pairs);
-    return p;
+    return paired_p(pairs, n, trials);
 }
 
 /* Compares two rows; sentences are included if both rows have statistics of the same sentences. */
@@ -103,16 +101,9 @@ static comparison compare_two(const comparison_task *t, const row_runs *row, con
     difference x = compare_arms(row, base, most_df, &c.crossed);
     c.delta = comparison_shown(&c, x.d);
     if (row->n == 1 && base->n >= 3 && !c.left_out) c.p_outside = predict_one(&base->arm, row->arm.mean).p;
-    if (c.failed || c.failed_base) {
-        c.beats =
-            least < RANKED_SEEDS ? c.beats : superiority_of(row->values, row->n_all, base->values, base->n_all, sign);
-        return c;
-    }
-    if (least < 2) return c;
-    if (least >= RANKED_SEEDS) {
-        c.beats = superiority_of(row->values, row->n_all, base->values, base->n_all, sign);
-        c.p_permutation = permutation_p(row->values, row->n, base->values, base->n);
-    }
+    if (least >= RANKED_SEEDS) c.beats = superiority_of(row->values, row->n_all, base->values, base->n_all, sign);
+    if (c.failed || c.failed_base || least < 2) return c;
+    if (least >= RANKED_SEEDS) c.p_permutation = permutation_p(row->values, row->n, base->values, base->n);
     if (c.left_out) return c;
     if (t->margin > 0) {
         double margin = c.percent ? log1p(t->margin / 100) : t->margin;
@@ -142,7 +133,8 @@ static size_t base_of(const comparison_task *t, size_t i) { return t->bases ? t-
  * variance, because too small a variance of base would reject all rows. Returns the limit of the degrees of freedom. */
 static double share(const comparison_task *t, size_t base, row_runs *runs, bool *shared)
 {
-    double *s2 = xcalloc(3 * t->n + 1, sizeof *s2), *df = s2 + t->n, *shrunk = df + t->n, most = INFINITY;
+    AUTOFREE double *s2 = xcalloc(3 * t->n + 1, sizeof *s2);
+    double *df = s2 + t->n, *shrunk = df + t->n, most = INFINITY;
     size_t rows = 0, seeds = base < t->n ? runs[base].n : 0;
     for (size_t i = 0; i < t->n; i++) {
         bool of_base = base < t->n && t->rows[i]->runs == t->rows[base]->runs;
@@ -163,18 +155,16 @@ static double share(const comparison_task *t, size_t base, row_runs *runs, bool 
             a->s2 = s2[i], a->df = df[i];
         }
     }
-    free(s2);
     return most;
 }
 
 /* Adjusts one kind of p over the rows after Holm: `at` finds p in a comparison. A row shown twice is one test. */
 static size_t adjust(const comparison_task *t, comparison *out, double *(*at)(comparison *))
 {
-    double *p = xcalloc(t->n + 1, sizeof *p);
+    AUTOFREE double *p = xcalloc(t->n + 1, sizeof *p);
     for (size_t i = 0; i < t->n; i++) p[i] = first_of(t, i) == i ? *at(&out[i]) : NAN;
     size_t tests = stats_holm(p, t->n);
     for (size_t i = 0; i < t->n; i++) *at(&out[i]) = p[first_of(t, i)];
-    free(p);
     return tests;
 }
 
@@ -222,10 +212,11 @@ static bool narrow(comparison *out, const comparison *now, size_t look)
 /* Computes p and interval of each row over its looks: with the first 3, 5, 10, 20 seeds of each side. */
 static void repeat_looks(const comparison_task *t, comparison *out)
 {
-    double(*p)[N_LOOKS] = xcalloc(2 * t->n + 1, sizeof *p), (*equivalent)[N_LOOKS] = p + t->n;
+    AUTOFREE double(*p)[N_LOOKS] = xcalloc(2 * t->n + 1, sizeof *p);
+    double(*equivalent)[N_LOOKS] = p + t->n;
     for (size_t i = 0; i < t->n; i++)
         if (!isnan(out[i].p)) out[i].low = out[i].high = NAN;
-    comparison *now = xcalloc(t->n + 1, sizeof *now);
+    AUTOFREE comparison *now = xcalloc(t->n + 1, sizeof *now);
     for (size_t k = 0; k < N_LOOKS; k++) {
         comparison_task look = *t;
         look.sequential = false, look.trials = 0, look.most_seeds = look_seeds[k];
@@ -243,8 +234,6 @@ static void repeat_looks(const comparison_task *t, comparison *out)
         out[i].p = repeated_p(p[i], N_LOOKS), out[i].repeated = true;
         if (t->margin > 0) out[i].p_equivalent = repeated_p(equivalent[i], N_LOOKS);
     }
-    free(now);
-    free(p);
 }
 
 double comparison_detectable(const comparison *c)
@@ -265,9 +254,9 @@ const char *comparison_verdict(const comparison *c, const comparison_criterion *
 
 size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
 {
-    row_runs *runs = xcalloc(t->n + 1, sizeof *runs);
-    bool *shared = xcalloc(t->n + 1, sizeof *shared);
-    double *most_df = xcalloc(t->n + 1, sizeof *most_df); /* [base] */
+    AUTOFREE row_runs *runs = xcalloc(t->n + 1, sizeof *runs);
+    AUTOFREE bool *shared = xcalloc(t->n + 1, sizeof *shared);
+    AUTOFREE double *most_df = xcalloc(t->n + 1, sizeof *most_df); /* [base] */
     for (size_t i = 0; i < t->n; i++) runs[i] = row_runs_collect(t, t->rows[i], base_of(t, i) == i);
     for (size_t b = 0; b <= t->n; b++)
         if (b == t->n || base_of(t, b) == b) most_df[b] = share(t, b, runs, shared);
@@ -289,9 +278,6 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
     }
     if (best) *best = t->bases ? t->n : find_best(t, runs, most_df[t->base]);
     for (size_t i = 0; i < t->n; i++) row_runs_free(&runs[i]);
-    free(runs);
-    free(shared);
-    free(most_df);
     if (t->sequential) repeat_looks(t, out);
     for (size_t i = 0; i < t->n; i++) {
         out[i].p_adjusted = out[i].exploratory ? NAN : out[i].p, out[i].p_equivalent_alone = out[i].p_equivalent;
@@ -304,9 +290,9 @@ size_t compare_rows(const comparison_task *t, comparison *out, size_t *best)
 
 difference contrast_rows(const comparison_task *t, const double *weights)
 {
-    row_runs *runs = xcalloc(t->n + 1, sizeof *runs);
-    arm *arms = xcalloc(t->n + 1, sizeof *arms);
-    double *w = xcalloc(t->n + 1, sizeof *w);
+    AUTOFREE row_runs *runs = xcalloc(t->n + 1, sizeof *runs);
+    AUTOFREE arm *arms = xcalloc(t->n + 1, sizeof *arms);
+    AUTOFREE double *w = xcalloc(t->n + 1, sizeof *w);
     size_t n = 0, first = t->n;
     bool crossed = true, failed = false;
     for (size_t i = 0; i < t->n; i++) {
@@ -323,9 +309,6 @@ difference contrast_rows(const comparison_task *t, const double *weights)
     difference x = design_contrast(arms, w, n);
     if (failed) x.low = x.high = x.p = NAN;
     for (size_t i = 0; i < t->n; i++) row_runs_free(&runs[i]);
-    free(runs);
-    free(arms);
-    free(w);
     return x;
 }
 
@@ -335,15 +318,13 @@ difference contrast_rows(const comparison_task *t, const double *weights)
 static arm dealt(const row_runs *r, const double *z, const int64_t *order, size_t n, bool log_scale)
 {
     size_t m = z ? r->arm.m : 0;
-    double *scores = xcalloc(n + 1, sizeof *scores), *own = xcalloc(n * m + 1, sizeof *own);
+    AUTOFREE double *scores = xcalloc(n + 1, sizeof *scores), *own = xcalloc(n * m + 1, sizeof *own);
     for (size_t i = 0; i < n; i++) {
         scores[i] = log_scale ? log(r->values[order[i]]) : r->values[order[i]];
         if (m) memcpy(own + i * m, z + (size_t)order[i] * m, m * sizeof *own);
     }
     arm a = arm_measure(scores, m ? own : NULL, n, m);
     a.widening = r->arm.widening;
-    free(scores);
-    free(own);
     return a;
 }
 
@@ -359,29 +340,21 @@ double dealt_rejections(const read_row *a, const read_row *b, const metric *m, s
 {
     bool one = a->runs == b->runs, log_scale = metric_in_percent(m);
     comparison_task t = {.metric = m};
-    row_runs x = row_runs_collect(&t, a, false), y = row_runs_collect(&t, b, false);
+    CLEANUP(row_runs_free) row_runs x = row_runs_collect(&t, a, false), y = row_runs_collect(&t, b, false);
+    if (n < 2 || x.left_out || y.left_out || x.n < (one ? 2 * n : n) || y.n < n) return NAN;
     size_t rejected = 0;
-    int64_t *order = xcalloc(x.n + y.n + 1, sizeof *order), *other = order + x.n;
-    double share = NAN;
-    if (n >= 2 && !x.left_out && !y.left_out && (one ? x.n >= 2 * n : x.n >= n && y.n >= n)) {
-        bool crossed = x.arm.m && y.arm.m && row_runs_same_sentences(&x, &y);
-        double *zx = crossed ? row_runs_influences(&x) : NULL, *zy = crossed ? row_runs_influences(&y) : NULL;
-        rng r = rng_seed(seed, 11);
-        for (size_t i = 0; i < deals; i++) {
-            deal(order, x.n, &r);
-            if (!one) deal(other, y.n, &r);
-            arm first = dealt(&x, zx, order, n, log_scale),
-                second = one ? dealt(&x, zx, order + n, n, log_scale) : dealt(&y, zy, other, n, log_scale);
-            rejected += design_compare(&first, &second, INFINITY).p <= level;
-            arm_free(&first);
-            arm_free(&second);
-        }
-        share = (double)rejected / (double)deals;
-        free(zx);
-        free(zy);
+    AUTOFREE int64_t *order = xcalloc(x.n + y.n + 1, sizeof *order);
+    int64_t *other = order + x.n;
+    bool crossed = x.arm.m && y.arm.m && row_runs_same_sentences(&x, &y);
+    AUTOFREE double *zx = crossed ? row_runs_influences(&x) : NULL, *zy = crossed ? row_runs_influences(&y) : NULL;
+    rng r = rng_seed(seed, 11);
+    for (size_t i = 0; i < deals; i++) {
+        deal(order, x.n, &r);
+        if (!one) deal(other, y.n, &r);
+        CLEANUP(arm_free) arm first = dealt(&x, zx, order, n, log_scale);
+        CLEANUP(arm_free)
+        arm second = one ? dealt(&x, zx, order + n, n, log_scale) : dealt(&y, zy, other, n, log_scale);
+        rejected += design_compare(&first, &second, INFINITY).p <= level;
     }
-    free(order);
-    row_runs_free(&x);
-    row_runs_free(&y);
-    return share;
+    return (double)rejected / (double)deals;
 }

@@ -3,10 +3,10 @@
 #include "lab/statistics/stream.h"
 #include "text/metric/stats.h"
 #include "lab/report/changed.h"
+#include "base/cleanup.h"
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *paper_table_of(const char *name)
@@ -52,14 +52,13 @@ static void measure_row(gathered *g, gathered_row *row, arena *a)
 {
     const read_row *of = row->row;
     row->of = arena_alloc(a, (g->n_metrics + 1) * sizeof *row->of);
-    row->parameters = row->delta = row->p = NAN;
+    row->parameters = NAN;
     row->why_skipped = of->not_applicable;
     row->paper = NO_ROW;
     for (size_t i = 0; i < of->n_runs; i++) {
         const read_run *run = &of->runs[i];
         row->done += run->status == DB_DONE;
         row->failed += run->status == DB_FAILED;
-        row->skipped += run->status == DB_SKIPPED;
         row->open += run->status == DB_QUEUED || run->status == DB_RUNNING || run->status == DB_KILLED;
         if (run->status == DB_SKIPPED && !row->why_skipped) row->why_skipped = run->error;
         if (isfinite(run->parameters)) row->parameters = run->parameters;
@@ -255,15 +254,13 @@ bool gathered_is_base(const gathered *g, const gathered_row *row)
 
 double gathered_median(const gathered *g, size_t metric, double (*number)(const comparison *))
 {
-    double *v = xmalloc((g->x.n_rows + 1) * sizeof *v);
+    AUTOFREE double *v = xmalloc((g->x.n_rows + 1) * sizeof *v);
     size_t n = 0;
     for (size_t i = 0; i < g->x.n_rows; i++) {
         double one = number(&g->rows[i].against[metric]);
         if (isfinite(one) && !g->x.rows[i].same_as) v[n++] = one;
     }
-    double median = stats_median(v, n);
-    free(v);
-    return median;
+    return stats_median(v, n);
 }
 
 size_t row_named(const read_experiment *x, const char *name)
@@ -285,7 +282,6 @@ static void find_bases(gathered *g)
             if (row != NO_ROW) g->rows[row].base = row_named(&g->x, names->at[0]);
         }
     }
-    g->conditions = g->judged.n_conditions;
 }
 
 void gathered_stream(gathered *g, size_t metric, double level)
@@ -293,17 +289,17 @@ void gathered_stream(gathered *g, size_t metric, double level)
     size_t n = 0;
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (g->x.rows[i].place > n) n = g->x.rows[i].place;
-    double *p = xmalloc((2 * n + 1) * sizeof *p), *levels = p + n;
+    AUTOFREE double *p = xmalloc((2 * n + 1) * sizeof *p);
+    double *levels = p + n;
     for (size_t t = 0; t < n; t++) p[t] = NAN;
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (g->x.rows[i].place) p[g->x.rows[i].place - 1] = g->rows[i].against[metric].p;
     stream_levels(p, n, level, levels);
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (g->x.rows[i].place) g->rows[i].against[metric].stream_level = levels[g->x.rows[i].place - 1];
-    free(p);
 }
 
-/* Compares every row with its base in every metric. A row's own delta and p are the headline metric's. */
+/* Compares every row with its base in every metric. */
 static void compare_to_bases(gathered *g, const table_options *o, bool find_best, arena *a)
 {
     const read_row **rows = arena_alloc(a, (g->x.n_rows + 1) * sizeof *rows);
@@ -318,7 +314,7 @@ static void compare_to_bases(gathered *g, const table_options *o, bool find_best
         if (rows[i]->is_base) t.base = i;
         bases[i] = g->rows[i].base == NO_ROW ? t.n : g->rows[i].base;
     }
-    t.bases = g->conditions ? bases : NULL;
+    t.bases = g->judged.n_conditions ? bases : NULL;
     for (size_t m = 0; m < g->n_metrics; m++) {
         bool headline = (int)m == g->headline;
         size_t best = t.n;
@@ -333,8 +329,8 @@ static void compare_to_bases(gathered *g, const table_options *o, bool find_best
             if (judged) of[i].verdict = comparison_verdict(&of[i], k, t.metric);
             of[i].detectable = comparison_detectable(&of[i]);
             g->rows[i].against[m] = of[i];
-            if (headline) g->rows[i].delta = of[i].delta, g->rows[i].p = of[i].p, g->tests = tests;
         }
+        if (headline) g->tests = tests;
         if (best < t.n) g->rows[best].of[m].best = true;
         gathered_stream(g, m, judged ? k->level : 0.05);
     }

@@ -25,13 +25,11 @@ typedef struct {
 
 typedef struct {
     const read_row *row;
-    measure *of;                        /* by metric */
-    size_t done, failed, open, skipped; /* runs by outcome; open: queued, running or killed */
+    measure *of;               /* by metric */
+    size_t done, failed, open; /* runs by outcome; open: queued, running or killed */
     size_t base;         /* index of the row to compare with: base, or base under the same condition; NO_ROW: none */
     comparison *against; /* by metric: this row against its base */
-    /* delta: difference from the row's base in the headline metric; p: for the design, without Holm; NaN: none */
-    double delta, p;
-    double parameters;        /* NaN unknown */
+    double parameters;   /* NaN unknown */
     const char *why_skipped;  /* or NULL */
     size_t paper;             /* row of the published table, NO_ROW: none */
     const char *unsound;      /* the failed check of a plugin of the row, or NULL */
@@ -59,7 +57,6 @@ typedef struct {
     read_published paper;
     int trials;
     analysis judged; /* its criterion.metric is the metric's name in the runs */
-    bool conditions; /* some rows have another base ([condition NAME]) */
     bool foreign;    /* the experiment's runs were trained by another program (db.h) */
     bool passage;    /* the rows are language models of one text, whose windows are no documents */
     size_t n_trials;

@@ -4,7 +4,6 @@
 #include "lab/statistics/variances.h"
 #include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* Explains why no row has a difference from base. */
 static void footnote_no_delta(const gathered *g, grid *t)
@@ -111,7 +110,7 @@ static void footnote_models(const gathered *g, grid *t)
 /* Returns the comparison with the median least detectable difference, typical of the table. NULL: none. */
 static const comparison *typical(const gathered *g)
 {
-    double *sorted = xcalloc(g->x.n_rows + 1, sizeof *sorted);
+    AUTOFREE double *sorted = xcalloc(g->x.n_rows + 1, sizeof *sorted);
     const comparison *found = NULL;
     size_t n = 0;
     for (size_t i = 0; i < g->x.n_rows; i++)
@@ -122,7 +121,6 @@ static const comparison *typical(const gathered *g)
         const comparison *c = &g->rows[i].against[g->headline];
         if (!isnan(c->p) && c->detectable == middle) found = c;
     }
-    free(sorted);
     return found;
 }
 
@@ -142,7 +140,7 @@ static void footnote_detectable(const gathered *g, grid *t)
     if (!c) return;
     size_t least = c->n < c->n_base ? c->n : c->n_base;
     const char *unit = c->percent ? " %" : "";
-    str s = {0};
+    CLEANUP(str_free) str s = {0};
     str_addf(&s, "Least detectable difference in %s (power 80 %%, median over rows): %.3g%s with %zu seeds",
              g->headings[g->headline], c->detectable, unit, least);
     if (g->tests > 1)
@@ -156,7 +154,6 @@ static void footnote_detectable(const gathered *g, grid *t)
         str_addf(&s, "; the one at Holm's first step is above 100 %%, the largest possible difference: hardly any row "
                      "can pass it");
     grid_footnote(t, "%s.", s.s);
-    str_free(&s);
     if (least == 2)
         grid_footnote(t, "Two seeds rarely decide: only differences of ten standard deviations are detected four times "
                          "out of five.");
@@ -193,7 +190,8 @@ static void footnote_design(const gathered *g, grid *t)
         "over %zu planned row%s.%s%s%s",
         g->headings[g->headline], c->percent ? ", change in percent," : "", str_text(&over), g->tests,
         g->tests == 1 ? "" : "s", shared ? " Variances are shared between rows (Smyth's prior)." : "",
-        g->conditions ? " Each row is compared with base under its condition; conditions share no variances." : "",
+        g->judged.n_conditions ? " Each row is compared with base under its condition; conditions share no variances."
+                               : "",
         crossed && crossed < tests ? " Rows without per-sentence statistics of the same sentences: over seeds only."
                                    : "");
 }
@@ -201,7 +199,7 @@ static void footnote_design(const gathered *g, grid *t)
 /* Names rows without p because some of their runs failed, and rows added after the first result. */
 static void footnote_left_out(const gathered *g, grid *t)
 {
-    str failed = {0}, late = {0}, of_base = {0};
+    CLEANUP(str_free) str failed = {0}, late = {0}, of_base = {0};
     size_t last = NO_ROW, added = 0; /* last: base reported last; rows with one base are adjacent */
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const comparison *c = &g->rows[i].against[g->headline];
@@ -234,9 +232,6 @@ static void footnote_left_out(const gathered *g, grid *t)
     if (late.n)
         grid_footnote(t, "Exploratory, added after the experiment's first result, so without Holm's p and verdict: %s.",
                       late.s);
-    str_free(&failed);
-    str_free(&late);
-    str_free(&of_base);
 }
 
 enum { DEALS = 1000, LEAST_DEALT = 12 };
@@ -247,7 +242,7 @@ static void footnote_dealt(const gathered *g, grid *t)
     const metric *metric = &g->facts[g->headline];
     for (size_t i = 0; i < g->x.n_rows && g->full; i++) {
         const gathered_row *row = &g->rows[i], *base = row->base == NO_ROW ? NULL : &g->rows[row->base];
-        str s = {0};
+        CLEANUP(str_free) str s = {0};
         if (row->row->same_as || row->of[g->headline].n < LEAST_DEALT) continue;
         for (size_t k = 0; k < N_LOOKS; k++) {
             double alike = dealt_rejections(row->row, row->row, metric, look_seeds[k], DEALS, 0.05, STATS_SEED);
@@ -263,7 +258,6 @@ static void footnote_dealt(const gathered *g, grid *t)
                       "%s: two groups of seeds drawn %d times (A/A: both from the row's %zu seeds); share of draws "
                       "with p of at most 0.05: %s.",
                       row->row->name, DEALS, row->of[g->headline].n, s.n ? s.s : "too few");
-        str_free(&s);
     }
 }
 
@@ -324,7 +318,7 @@ void footnote_statistics(const gathered *g, grid *t)
     bool has_delta = false;
     if (g->headline < 0) return;
     footnote_data(g, t);
-    for (size_t i = 0; i < g->x.n_rows; i++) has_delta = has_delta || !isnan(g->rows[i].delta);
+    for (size_t i = 0; i < g->x.n_rows; i++) has_delta = has_delta || !isnan(g->rows[i].against[g->headline].delta);
     footnote_design(g, t);
     footnote_left_out(g, t);
     footnote_refused(g, t);

@@ -3,8 +3,8 @@
 #include "text/metric/documents.h"
 #include "text/metric/stats.h"
 #include "lab/statistics/choice.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 
 bool run_diverged(const read_run *run)
 {
@@ -64,7 +64,7 @@ row_runs row_runs_collect(const comparison_task *t, const read_row *row, bool is
     row_runs r = {.results = xcalloc(row->n_runs + 1, sizeof *r.results),
                   .references = xcalloc(row->n_runs + 1, sizeof *r.references),
                   .values = xcalloc(row->n_runs + 1, sizeof *r.values)};
-    double *scores = xcalloc(row->n_runs + 1, sizeof *scores);
+    AUTOFREE double *scores = xcalloc(row->n_runs + 1, sizeof *scores);
     for (size_t i = 0; i < row->n_runs; i++) {
         const read_run *run = &row->runs[i];
         const read_result *x = run->status == DB_DONE ? read_result_of(run, m->name) : NULL;
@@ -83,26 +83,22 @@ row_runs row_runs_collect(const comparison_task *t, const read_row *row, bool is
     for (size_t i = r.n; i < r.n_all; i++) r.values[i] = t->failed_as ? *t->failed_as : NAN;
     for (; t->failed_as && r.n < r.n_all; r.n++)
         scores[r.n] = metric_in_percent(m) ? log(*t->failed_as) : *t->failed_as;
-    double *z = row_runs_influences(&r);
+    AUTOFREE double *z = row_runs_influences(&r);
     r.arm = arm_measure(scores, z, r.n, z ? r.results[0]->stats.n : 0);
     if (z && r.results[0]->documents) r.arm.widening = documents_widening(r.arm.m);
-    free(z);
-    free(scores);
     return r;
 }
 
 static double seed_sd_of_perplexity(const read_row *row)
 {
-    double *scores = xcalloc(row->n_runs + 1, sizeof *scores);
+    AUTOFREE double *scores = xcalloc(row->n_runs + 1, sizeof *scores);
     size_t n = 0;
     for (size_t i = 0; i < row->n_runs; i++) {
         const read_result *x =
             row->runs[i].status == DB_DONE ? read_result_of(&row->runs[i], metric_perplexity.name) : NULL;
         if (is_number(x, &metric_perplexity)) scores[n++] = log(x->value);
     }
-    double sd = sqrt(arm_measure(scores, NULL, n, 0).s2);
-    free(scores);
-    return sd;
+    return sqrt(arm_measure(scores, NULL, n, 0).s2);
 }
 
 void row_runs_add_choice(const comparison_task *t, const read_row *row, row_runs *r)
