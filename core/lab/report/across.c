@@ -5,8 +5,8 @@
 #include "lab/report/grid.h"
 #include "lab/report/plot.h"
 #include "lab/statistics/across.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 
 enum { POINTS = 61 };
 static const double LEVEL = 0.05;
@@ -71,7 +71,7 @@ static void print_figure(grid *t, size_t column, const across_figure *f, bool ha
 
 static void describe_tasks(const tasks *all, size_t left_out, grid *t)
 {
-    str of = {0};
+    CLEANUP(str_free) str of = {0};
     for (size_t i = 0; i < all->n; i++)
         str_addf(&of, "%s%s (%s)", i ? ", " : "", all->g[i].x.name, all->g[i].headings[all->g[i].headline]);
     grid_footnote(t,
@@ -87,7 +87,6 @@ static void describe_tasks(const tasks *all, size_t left_out, grid *t)
             "%zu row%s left out: not in all of these experiments, or with a run that failed or diverged or has a value "
             "not above 0.",
             left_out, left_out == 1 ? " is" : "s are");
-    str_free(&of);
 }
 
 /* Draws the share of runs above a score, over scores from the lowest to the highest of all rows. */
@@ -123,8 +122,8 @@ static int report_across(tasks *all, const across_options *o, err *e)
     across_task t[MOST_TASKS];
     series *lines = arena_alloc(&all->mem, (x->n_rows + 1) * sizeof *lines);
     double from = INFINITY, to = -INFINITY;
-    grid g = {0};
-    str out = {0};
+    CLEANUP(grid_free) grid g = {0};
+    CLEANUP(str_free) str out = {0};
     size_t left_out = 0, n = 0;
     for (size_t i = 0; i < LENGTH(headings); i++) grid_column(&g, headings[i], i > 0);
     for (size_t i = 0; i < x->n_rows && o->to; i++)
@@ -150,20 +149,16 @@ static int report_across(tasks *all, const across_options *o, err *e)
     describe_tasks(all, left_out, &g);
     grid_print(&g, (enum table_format)o->format, &out);
     fputs(str_text(&out), stdout);
-    str_free(&out);
-    grid_free(&g);
     return o->to ? draw(lines, n, o->to, e) : 0;
 }
 
 int across_print(const db_options *where, const char *const *names, size_t n, const across_options *o, err *e)
 {
-    tasks *all = xcalloc(1, sizeof *all);
-    reader *r = reader_open_any(where, e);
+    AUTOFREE tasks *all = xcalloc(1, sizeof *all);
+    CLEANUP(reader_end) reader *r = reader_open_any(where, e);
     int rc = r ? 0 : -1;
     for (size_t i = 0; i < n && !rc; i++) rc = read_task(r, names[i], o, all, e);
     if (!rc) rc = report_across(all, o, e);
     arena_free(&all->mem);
-    free(all);
-    reader_close(r);
     return rc ? -1 : 0;
 }

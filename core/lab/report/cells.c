@@ -1,5 +1,6 @@
 /* cells.c - loops over the list of columns: selects a table's columns, writes cells and JSON, prints the list. */
 #include "lab/report/columns.h"
+#include "base/cleanup.h"
 #include <math.h>
 #include <string.h>
 
@@ -78,7 +79,7 @@ const char *column_cell(const table_column *c, const gathered *g, const gathered
 /* Appends the value of a column in JSON; appends nothing for an IF_ANY column without a value. */
 static void json_value(const column *c, const place *p, str *out)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     const char *text = c->text && !c->number ? c->text(p, &a) : NULL;
     double v = c->number ? c->number(p) : NAN;
     if (c->json)
@@ -89,17 +90,15 @@ static void json_value(const column *c, const place *p, str *out)
         json_number(out, v);
     else if (!(c->in & IF_ANY))
         str_add(out, "null");
-    arena_free(&a);
 }
 
 void columns_json(const place *p, column_each each, enum column_in in, str *out)
 {
     str_addc(out, '{');
     for (size_t k = 0; columns[k].in; k++) {
-        str value = {0};
+        CLEANUP(str_free) str value = {0};
         if (columns[k].each == each && columns[k].in & in) json_value(&columns[k], p, &value);
         if (value.n) json_key(out, columns[k].name), str_add(out, str_text(&value));
-        str_free(&value);
     }
     str_addc(out, '}');
 }

@@ -1,5 +1,6 @@
 /* columns_paper.c - columns beside a published table: the settings of the paper's Table 3, and its own numbers. */
 #include "lab/report/columns.h"
+#include "base/cleanup.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
@@ -53,7 +54,7 @@ const char *setting_text(const place *p, arena *a)
 
 const char *other_text(const place *p, arena *a)
 {
-    str other = {0};
+    CLEANUP(str_free) str other = {0};
     for (const char *at = p->row->row->change; *at;) {
         size_t n = strcspn(at, " "), key = strcspn(at, "=");
         bool known = false;
@@ -66,9 +67,7 @@ const char *other_text(const place *p, arena *a)
         at += n;
         at += strspn(at, " ");
     }
-    const char *text = arena_strdup(a, str_text(&other));
-    str_free(&other);
-    return text;
+    return arena_strdup(a, str_text(&other));
 }
 
 /* ---- the published row ---- */

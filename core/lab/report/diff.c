@@ -1,8 +1,8 @@
 /* diff.c - compares two runs: settings, provenance, plugins, results, curves. */
 #include "lab/report/diff.h"
+#include "base/cleanup.h"
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct {
     bool json;
@@ -12,7 +12,7 @@ typedef struct {
 static void begin(report *p, const char *title)
 {
     if (p->json)
-        json_key(&p->out, title), str_addc(&p->out, '{');
+        json_open(&p->out, title, '{');
     else
         str_addf(&p->out, "%s\n", title);
 }
@@ -23,25 +23,28 @@ static void end(report *p)
 
 static void diff_column(str *out, const char *text, int width)
 {
-    str shown = {0};
+    CLEANUP(str_free) str shown = {0};
     str_add_shown(&shown, text ? text : "-", false);
     str_addf(out, " %-*s", width, str_text(&shown));
-    str_free(&shown);
 }
 
 static void pair(report *p, const char *key, const char *a, const char *b)
 {
     if (p->json) {
-        json_key(&p->out, key), str_addc(&p->out, '[');
-        a ? json_string(&p->out, a) : str_add(&p->out, "null");
-        str_addc(&p->out, ',');
-        b ? json_string(&p->out, b) : str_add(&p->out, "null");
+        json_open(&p->out, key, '[');
+        json_string(&p->out, a), json_next(&p->out), json_string(&p->out, b);
         str_addc(&p->out, ']');
     } else {
         str_add(&p->out, "   ");
         diff_column(&p->out, key, 24), diff_column(&p->out, a, 32), diff_column(&p->out, b, 0);
         str_addc(&p->out, '\n');
     }
+}
+
+/* Returns a value as text, without a string's quotes; NULL: no value. The caller frees. */
+static char *value_text(const cJSON *v)
+{
+    return cJSON_IsString(v) ? xstrdup(v->valuestring) : cJSON_PrintUnformatted(v);
 }
 
 /* Prints members that differ between two JSON objects, in both directions. */
@@ -53,13 +56,8 @@ static void objects(report *p, const char *title, const char *first, const char 
         for (const cJSON *m = back ? (b ? b->child : NULL) : a ? a->child : NULL; m; m = m->next) {
             const cJSON *other = cJSON_GetObjectItemCaseSensitive(back ? a : b, m->string);
             if (back ? other != NULL : other && cJSON_Compare(m, other, true)) continue;
-            char *mine = cJSON_IsString(m) ? xstrdup(m->valuestring) : cJSON_PrintUnformatted(m);
-            char *theirs = !other                  ? NULL
-                           : cJSON_IsString(other) ? xstrdup(other->valuestring)
-                                                   : cJSON_PrintUnformatted(other);
+            AUTOFREE char *mine = value_text(m), *theirs = value_text(other);
             pair(p, m->string, back ? theirs : mine, back ? mine : theirs);
-            free(mine);
-            free(theirs);
         }
     end(p);
     cJSON_Delete(a);
@@ -92,9 +90,9 @@ static void results(report *p, const read_detail *a, const read_detail *b)
         const read_result *x = &a->run.results[i], *y = read_result_of(&b->run, x->metric);
         if (!y) continue;
         if (p->json) {
-            json_key(&p->out, x->metric), str_addc(&p->out, '[');
-            json_number(&p->out, x->value), str_addc(&p->out, ','), json_number(&p->out, y->value),
-                str_addc(&p->out, ']');
+            json_open(&p->out, x->metric, '[');
+            json_number(&p->out, x->value), json_next(&p->out), json_number(&p->out, y->value);
+            str_addc(&p->out, ']');
             continue;
         }
         snprintf(first, sizeof first, "%.5g", x->value);
@@ -107,7 +105,7 @@ static void results(report *p, const read_detail *a, const read_detail *b)
 /* Prints for each common curve the last values, and the step with the largest difference. */
 static int compare_curves(report *p, reader *r, const read_detail *a, const read_detail *b, err *e)
 {
-    arena mem = {0};
+    CLEANUP(arena_free) arena mem = {0};
     read_curve *x, *y;
     size_t n, m;
     int rc = reader_curves(r, a->run.id, NULL, &mem, &x, &n, e) || reader_curves(r, b->run.id, NULL, &mem, &y, &m, e);
@@ -124,11 +122,11 @@ static int compare_curves(report *p, reader *r, const read_detail *a, const read
             }
             double last_a = x[i].points[x[i].n - 1].value, last_b = y[k].points[y[k].n - 1].value;
             if (p->json) {
-                json_key(&p->out, x[i].metric), str_addc(&p->out, '{');
+                json_open(&p->out, x[i].metric, '{');
                 json_key_real(&p->out, "last_a", last_a), json_key_real(&p->out, "last_b", last_b);
-                json_key(&p->out, "widest"), str_addc(&p->out, '{');
-                json_key_whole(&p->out, "step", wide_a.step), json_key_real(&p->out, "a", wide_a.value),
-                    json_key_real(&p->out, "b", wide_b.value);
+                json_open(&p->out, "widest", '{');
+                json_key_whole(&p->out, "step", wide_a.step);
+                json_key_real(&p->out, "a", wide_a.value), json_key_real(&p->out, "b", wide_b.value);
                 str_add(&p->out, "}}");
             } else {
                 str_add(&p->out, "   "), diff_column(&p->out, x[i].metric, 24);
@@ -140,31 +138,26 @@ static int compare_curves(report *p, reader *r, const read_detail *a, const read
             }
         }
     end(p);
-    arena_free(&mem);
     return rc ? -1 : 0;
 }
 
 int diff_print(const db_options *where, const char *const run[2], bool json, err *e)
 {
     report p = {.json = json};
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_detail d[2] = {{0}};
-    reader *r = reader_open_any(where, e);
+    CLEANUP(reader_end) reader *r = reader_open_any(where, e);
     int rc = r ? 0 : -1;
     for (int i = 0; i < 2 && !rc; i++) {
         int64_t id = reader_find_run(r, run[i], e);
         rc = id < 0 ? -1 : reader_run(r, id, &a, &d[i], e);
     }
     if (!rc) {
-        char *name[2];
+        const char *name[2];
         for (int i = 0; i < 2; i++)
-            name[i] = xprintf("%s/%s@%lld", d[i].experiment, d[i].row, (long long)d[i].run.seed);
-        if (p.json) {
-            str_add(&p.out, "{\"runs\":["), json_string(&p.out, name[0]), str_addc(&p.out, ','),
-                json_string(&p.out, name[1]), str_addc(&p.out, ']');
-        } else {
-            pair(&p, "", name[0], name[1]);
-        }
+            name[i] = arena_printf(&a, "%s/%s@%lld", d[i].experiment, d[i].row, (long long)d[i].run.seed);
+        if (p.json) str_addc(&p.out, '{');
+        pair(&p, p.json ? "runs" : "", name[0], name[1]);
         objects(&p, "settings", d[0].config_json, d[1].config_json);
         provenance(&p, &d[0], &d[1]);
         objects(&p, "plugins", field_of(&d[0], "plugins_json"), field_of(&d[1], "plugins_json"));
@@ -172,10 +165,7 @@ int diff_print(const db_options *where, const char *const run[2], bool json, err
         rc = compare_curves(&p, r, &d[0], &d[1], e);
         if (p.json) str_add(&p.out, "}\n");
         if (!rc) fputs(str_text(&p.out), stdout);
-        for (int i = 0; i < 2; i++) free(name[i]);
     }
     str_free(&p.out);
-    reader_close(r);
-    arena_free(&a);
     return rc ? -1 : 0;
 }

@@ -278,13 +278,12 @@ static double percent_of(double log_ratio) { return 100 * (exp(log_ratio) - 1); 
 static void footnote_difference(const char *row, const scale_points *p, const scale_points *base, grid *t)
 {
     scale_difference x = scale_compare(p, base);
-    str at = {0};
+    CLEANUP(str_free) str at = {0};
     if (!x.n) return;
     for (size_t i = 0; i < x.n; i++)
         str_addf(&at, "%s%.2g: %+.1f %% (%+.1f .. %+.1f)", i ? "; " : "", x.at[i].size, percent_of(x.at[i].d),
                  percent_of(x.at[i].low), percent_of(x.at[i].high));
     grid_footnote(t, "  %s against base, loss by parameters: %s", row, at.s);
-    str_free(&at);
     if (isnan(x.slope)) return;
     grid_footnote(
         t, "    for each doubling %+.1f %% (%+.1f .. %+.1f), p %.2g; expected at %.2g: %+.1f %% (%+.1f .. %+.1f)",

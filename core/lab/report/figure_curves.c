@@ -1,7 +1,7 @@
 /* figure_curves.c - learning curves in facets: the mean over seeds with a band, and seeds as thin lines. */
 #include "lab/report/figures.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { FACET_ROWS = 6, POINTS_IN_ALL = 24000, FEWEST_POINTS = 16, MOST_POINTS = 160 };
@@ -49,7 +49,8 @@ static curve_line seed_line(const read_curve *c, arena *a)
 curve_line curve_mean(const read_curve *const *of, size_t n, arena *a)
 {
     curve_line l = {0};
-    size_t longest = of[0]->n, *at = xcalloc(n, sizeof *at);
+    size_t longest = of[0]->n;
+    AUTOFREE size_t *at = xcalloc(n, sizeof *at);
     l.x = arena_alloc(a, (longest + 1) * sizeof *l.x), l.y = arena_alloc(a, (longest + 1) * sizeof *l.y);
     if (n > 1)
         l.low = arena_alloc(a, (longest + 1) * sizeof *l.low), l.high = arena_alloc(a, (longest + 1) * sizeof *l.high);
@@ -70,7 +71,6 @@ curve_line curve_mean(const read_curve *const *of, size_t n, arena *a)
         if (n > 1) l.low[l.n] = mean - sd, l.high[l.n] = mean + sd;
         l.n++;
     }
-    free(at);
     return l;
 }
 
@@ -113,7 +113,7 @@ static size_t row_series(const curves *c, size_t row, bool titled, int color, in
 
 static void facet(curves *c, const size_t *rows, size_t n, const char *title, str *out)
 {
-    series *s = xcalloc(c->n + c->g->x.n_rows + 2, sizeof *s);
+    AUTOFREE series *s = xcalloc(c->n + c->g->x.n_rows + 2, sizeof *s);
     size_t count = 0, color = 0;
     for (size_t i = 0; i < n; i++) {
         bool base = c->g->rows[rows[i]].row->is_base;
@@ -126,7 +126,6 @@ static void facet(curves *c, const size_t *rows, size_t n, const char *title, st
     c->frame.description =
         arena_printf(c->a, "%s over steps, %zu rows%s%s", c->metric, n, *title ? ", group " : "", title);
     figure_put(chart_draw(&c->frame, s, count), out);
-    free(s);
 }
 
 /* All facets of a metric share the vertical axis, for comparison; steps have separate axes. */
@@ -161,28 +160,27 @@ static void group_facets(curves *c, const size_t *rows, size_t n, size_t base, c
 
 static void one_metric(curves *c, bool shown, str *out)
 {
-    size_t *rows = xcalloc(c->g->x.n_rows + 1, sizeof *rows), n = 0, base = NO_ROW, in_all = 0, groups = 0;
-    if (set_frame(c)) {
-        str_addf(out, "<div class=\"metric%s\"", shown ? "" : " later");
-        svg_between(out, " data-metric=\"", c->metric, "\">");
-        svg_between(out, "<h3>", c->metric, "</h3><div class=\"facets\">\n");
-        for (size_t i = 0; i < c->g->x.n_rows; i++) {
-            if (c->g->rows[i].row->is_base)
-                base = i;
-            else
-                in_all += !c->g->rows[i].row->same_as;
-        }
-        for (size_t i = 0; i < c->g->x.n_rows; i++) {
-            const read_row *row = c->g->rows[i].row, *next = i + 1 < c->g->x.n_rows ? c->g->rows[i + 1].row : NULL;
-            if (!row->same_as && i != base) rows[n++] = i;
-            if (next && (in_all <= FACET_ROWS || same(row->group, next->group))) continue;
-            if (n || (!next && !groups))
-                group_facets(c, rows, n, base, in_all > FACET_ROWS ? row->group : "", out), groups++;
-            n = 0;
-        }
-        str_add(out, "</div></div>\n");
+    AUTOFREE size_t *rows = xcalloc(c->g->x.n_rows + 1, sizeof *rows);
+    size_t n = 0, base = NO_ROW, in_all = 0, groups = 0;
+    if (!set_frame(c)) return;
+    str_addf(out, "<div class=\"metric%s\"", shown ? "" : " later");
+    svg_between(out, " data-metric=\"", c->metric, "\">");
+    svg_between(out, "<h3>", c->metric, "</h3><div class=\"facets\">\n");
+    for (size_t i = 0; i < c->g->x.n_rows; i++) {
+        if (c->g->rows[i].row->is_base)
+            base = i;
+        else
+            in_all += !c->g->rows[i].row->same_as;
     }
-    free(rows);
+    for (size_t i = 0; i < c->g->x.n_rows; i++) {
+        const read_row *row = c->g->rows[i].row, *next = i + 1 < c->g->x.n_rows ? c->g->rows[i + 1].row : NULL;
+        if (!row->same_as && i != base) rows[n++] = i;
+        if (next && (in_all <= FACET_ROWS || same(row->group, next->group))) continue;
+        if (n || (!next && !groups))
+            group_facets(c, rows, n, base, in_all > FACET_ROWS ? row->group : "", out), groups++;
+        n = 0;
+    }
+    str_add(out, "</div></div>\n");
 }
 
 /* Limits the points of all lines, for the page's size. A mean with its band is three lines; each facet draws base. */
@@ -199,7 +197,7 @@ static void share_points(curves *c, size_t n_metrics)
 
 void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a, str *out)
 {
-    const char **metrics = NULL;
+    AUTOFREE const char **metrics = NULL;
     size_t n_metrics = 0, cap = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < runs[i].n; k++) {
@@ -223,5 +221,4 @@ void figure_curves(const gathered *g, const run_curves *runs, size_t n, arena *a
         one_metric(&c, i == 0, out);
     }
     str_add(out, "</section>\n");
-    free(metrics);
 }

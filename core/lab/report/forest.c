@@ -2,6 +2,7 @@
 #include "lab/report/forest.h"
 #include "lab/draw/chart.h"
 #include "text/metric/stats.h"
+#include "base/cleanup.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,11 @@ static const struct {
  * INFINITY if the median is 0. draw_row draws an arrow beyond it. */
 static double widest(const forest_row *rows, size_t n)
 {
-    double *size = xmalloc((n + 1) * sizeof *size);
+    AUTOFREE double *size = xmalloc((n + 1) * sizeof *size);
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
         if (isfinite(rows[i].d)) size[count++] = fabs(rows[i].d);
     double middle = stats_median(size, count);
-    free(size);
     return middle > 0 ? 10 * middle : INFINITY;
 }
 
@@ -177,7 +177,7 @@ static size_t join(const forest_side side[2], pair_row *rows)
 drawing *forest_draw_pair(const forest_side side[2], const char *description, double width)
 {
     const double pitch = 14, top = 22, gap = 18;
-    pair_row *rows = xcalloc(side[0].n + side[1].n + 1, sizeof *rows);
+    AUTOFREE pair_row *rows = xcalloc(side[0].n + side[1].n + 1, sizeof *rows);
     size_t n = join(side, rows);
     double names = 0, bottom = top + pitch * (double)n + 2;
     for (size_t i = 0; i < n; i++) names = fmax(names, text_width(rows[i].name, 10.5, false));
@@ -200,7 +200,6 @@ drawing *forest_draw_pair(const forest_side side[2], const char *description, do
             if (rows[i].of[k]) draw_row(d, rows[i].of[k], &x[k], y, 3);
         draw_close(d);
     }
-    free(rows);
     return d;
 }
 

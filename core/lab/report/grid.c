@@ -1,7 +1,7 @@
 /* grid.c - prints a table of cells as text, Markdown and CSV. */
 #include "lab/report/grid.h"
+#include "base/cleanup.h"
 #include "lab/draw/drawing.h"
-#include <stdlib.h>
 #include <string.h>
 
 void grid_column(grid *g, const char *heading, bool right)
@@ -24,13 +24,9 @@ static grid_cell *last(grid *g, size_t column) { return &g->cells[(g->n_rows - 1
 
 static const char *text_of(grid *g, const char *fmt, va_list ap)
 {
-    va_list again;
-    va_copy(again, ap);
-    size_t size = (size_t)vsnprintf(NULL, 0, fmt, again) + 1;
-    va_end(again);
-    char *text = arena_alloc(&g->mem, size);
-    vsnprintf(text, size, fmt, ap);
-    return text;
+    CLEANUP(str_free) str text = {0};
+    str_addv(&text, fmt, ap);
+    return arena_strdup(&g->mem, str_text(&text));
 }
 
 void grid_set(grid *g, size_t column, const char *fmt, ...)
@@ -67,11 +63,6 @@ static const char *cell(const grid *g, size_t i, size_t j) { return g->cells[i *
 
 /* ---- text ---- */
 
-static void spaces(str *out, size_t n)
-{
-    while (n--) str_addc(out, ' ');
-}
-
 static void text_line(const grid *g, const size_t *widths, size_t row, bool heading, str *out)
 {
     size_t pending = 0; /* blanks, written only if something follows */
@@ -79,14 +70,8 @@ static void text_line(const grid *g, const size_t *widths, size_t row, bool head
         const char *text = heading ? g->headings[j] : cell(g, row, j);
         size_t fill = widths[j] - utf8_count(text, SIZE_MAX);
         if (g->right[j]) pending += fill;
-        if (*text) {
-            spaces(out, pending);
-            pending = 0;
-        } else if (!g->right[j]) {
-            pending += fill;
-        }
-        str_add(out, text);
-        if (*text && !g->right[j]) pending += fill;
+        if (*text) str_addf(out, "%*s%s", (int)pending, "", text), pending = 0;
+        if (!g->right[j]) pending += fill;
         pending += 2;
     }
     str_addc(out, '\n');
@@ -102,7 +87,7 @@ static void sentence(const char *text, size_t columns, str *out)
 
 static void print_text(const grid *g, size_t columns, str *out)
 {
-    size_t *widths = xcalloc(g->n_columns, sizeof *widths);
+    AUTOFREE size_t *widths = xcalloc(g->n_columns, sizeof *widths);
     for (size_t j = 0; j < g->n_columns; j++) {
         widths[j] = utf8_count(g->headings[j], SIZE_MAX);
         for (size_t i = 0; i < g->n_rows; i++)
@@ -112,7 +97,6 @@ static void print_text(const grid *g, size_t columns, str *out)
     text_line(g, widths, 0, true, out);
     for (size_t i = 0; i < g->n_rows; i++) text_line(g, widths, i, false, out);
     for (size_t i = 0; i < g->n_notes; i++) sentence(g->notes[i], columns, out);
-    free(widths);
 }
 
 /* ---- Markdown ---- */
@@ -127,10 +111,7 @@ static void md_text(str *out, const char *text)
 
 static void print_md(const grid *g, str *out)
 {
-    if (g->title) {
-        md_text(out, g->title);
-        str_add(out, "\n\n");
-    }
+    if (g->title) md_text(out, g->title), str_add(out, "\n\n");
     for (size_t j = 0; j < g->n_columns; j++) {
         str_add(out, j ? " " : "| ");
         md_text(out, g->headings[j]);
@@ -183,8 +164,7 @@ void grid_print(const grid *g, enum table_format format, str *out)
 
 void print_grid(const grid *t)
 {
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     grid_print(t, TABLE_TERMINAL, &out);
     fputs(str_text(&out), stdout);
-    str_free(&out);
 }

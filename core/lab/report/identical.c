@@ -1,8 +1,8 @@
 /* identical.c - names rows whose runs have equal numbers on every seed, though their settings differ: a plugin that
  * ignores its setting looks like a result. */
 #include "lab/report/layout.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* Does a run have a value that tells runs apart: other than 0, 1 and 100, the shares of none and all? */
 static bool tells_apart(const read_run *run)
@@ -43,9 +43,9 @@ static bool equal_rows(const read_row *a, const read_row *b)
 void footnote_identical(const gathered *g, grid *t)
 {
     size_t n = g->x.n_rows;
-    bool *named = xcalloc(n + 1, sizeof *named);
+    AUTOFREE bool *named = xcalloc(n + 1, sizeof *named);
     for (size_t i = 0; i < n; i++) {
-        str list = {0};
+        CLEANUP(str_free) str list = {0};
         for (size_t k = i + 1; k < n && !named[i]; k++) {
             if (named[k] || !equal_rows(&g->x.rows[i], &g->x.rows[k])) continue;
             if (!list.n) str_add(&list, g->x.rows[i].is_base ? "base" : g->x.rows[i].name);
@@ -53,7 +53,5 @@ void footnote_identical(const gathered *g, grid *t)
             named[k] = true;
         }
         if (list.n) grid_footnote(t, "Equal numbers on every seed, though the settings differ: %s.", list.s);
-        str_free(&list);
     }
-    free(named);
 }

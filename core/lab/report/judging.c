@@ -1,5 +1,6 @@
 /* judging.c - notes on a table's design and analysis: criterion and verdicts, looks, matched budgets, searches. */
 #include "lab/report/layout.h"
+#include "base/cleanup.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 
@@ -15,14 +16,13 @@ static void footnote_verdicts(const gathered *g, grid *t)
     if (shown == g->n_metrics) return; /* the table has other metrics only */
     const char *metric = g->headings[shown];
     const char *unit = metric_in_percent(&g->facts[shown]) ? "%" : metric;
-    str margin = {0};
+    CLEANUP(str_free) str margin = {0};
     if (k->margin > 0 && k->one_sided)
         str_addf(&margin, "; not worse: at most %g %s worse, by a one-sided test", k->margin, unit);
     else if (k->margin > 0)
         str_addf(&margin, "; equivalent: within ± %g %s by two one-sided tests", k->margin, unit);
     grid_footnote(t, "Criterion: %s, level %g after Holm, %zu or more seeds per row%s, not counting seeds of searches.",
                   metric, k->level, k->seeds, str_text(&margin));
-    str_free(&margin);
     if (g->judged.until.most)
         grid_footnote(t,
                       "Rows that were undecided at a look (3, 5, 10 seeds) got more, up to %zu; p accounts for all "
@@ -59,7 +59,7 @@ static void footnote_match(const gathered *g, grid *t)
     const gathered_row *base = gathered_base(g);
     const char *by = g->judged.match;
     if (!*by || !base) return;
-    str s = {0};
+    CLEANUP(str_free) str s = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const gathered_row *row = &g->rows[i];
         double own = gathered_budget(row, by), of_base = gathered_budget(base, by);
@@ -68,7 +68,6 @@ static void footnote_match(const gathered *g, grid *t)
     }
     grid_footnote(t, "Matched to base by %s, solving for %s%s%s.", by, g->judged.match_key,
                   s.n ? "; remaining difference: " : "", str_text(&s));
-    str_free(&s);
 }
 
 void footnote_judging(const gathered *g, grid *t)
@@ -105,7 +104,7 @@ void footnote_tuning(const gathered *g, grid *t)
     double seconds = 0, flops = 0;
     size_t least = SIZE_MAX, most = 0;
     if (!g->n_trials || g->foreign) return; /* footnote_foreign reports searches of other programs */
-    str s = {0}, fewest = {0};
+    CLEANUP(str_free) str s = {0}, fewest = {0}, open = {0};
     for (size_t i = 0; i < g->n_trials; i++) {
         const db_trial *x = &g->trials_made[i];
         seconds += isnan(x->seconds) ? 0 : x->seconds, flops += isnan(x->flops) ? 0 : x->flops;
@@ -120,7 +119,6 @@ void footnote_tuning(const gathered *g, grid *t)
         if (n < least) str_clear(&fewest), str_add(&fewest, g->rows[i].row->name), least = n;
         if (n > most) most = n;
     }
-    str open = {0};
     for (size_t i = 0; i < g->x.n_rows && g->headline >= 0; i++) {
         const comparison *c = &g->rows[i].against[g->headline];
         if (g->rows[i].row->same_as || !(c->choice > c->v)) continue;
@@ -131,7 +129,6 @@ void footnote_tuning(const gathered *g, grid *t)
                   "%.0f s, %.2g floating-point operations; trials enter no mean (table `trial`). Intervals and p allow "
                   "for the noise of the choice (docs/statistics.md)%s.",
                   g->trials_made[0].metric, s.n ? s.s : "none chosen", g->n_trials, seconds, flops, str_text(&open));
-    str_free(&open);
     str_clear(&s);
     for (size_t i = 0; i < g->x.n_rows; i++)
         if (g->rows[i].edge) str_addf(&s, "%s%s (%s)", s.n ? "; " : "", g->rows[i].row->name, g->rows[i].edge);
@@ -144,6 +141,4 @@ void footnote_tuning(const gathered *g, grid *t)
                       "Rows were tuned unequally: %s with %zu candidates, others with up to %zu. A difference may come "
                       "from the search.",
                       str_text(&fewest), least, most);
-    str_free(&s);
-    str_free(&fewest);
 }

@@ -1,6 +1,6 @@
 /* latex.c - prints a table for a paper, with booktabs. With graphicx a table larger than the page is scaled down. */
 #include "lab/report/grid.h"
-#include <stdlib.h>
+#include "base/cleanup.h"
 #include <string.h>
 
 /* ---- text ---- */
@@ -52,13 +52,12 @@ static void tex_heading(str *out, const char *text)
         tex_text(out, text, false);
         return;
     }
-    char *letter = xstrndup(text, (size_t)(under - text));
+    AUTOFREE char *letter = xstrndup(text, (size_t)(under - text));
     str_add(out, "\\ensuremath{");
     tex_text(out, letter, false);
     str_add(out, "_{\\mathrm{");
     tex_text(out, under + 1, false);
     str_add(out, "}}}");
-    free(letter);
 }
 
 static const grid_cell *cell_at(const grid *g, size_t i, size_t j) { return &g->cells[i * g->n_columns + j]; }

@@ -1,8 +1,8 @@
 /* significance.c - concatenates the statistics of several seeds and tests them with metric/stats.h. */
 #include "lab/report/significance.h"
 #include "text/metric/bleu.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const aggregation *sum_of(const read_result *r)
@@ -60,7 +60,8 @@ double paired_p(const result_pair *pairs, size_t n, int trials)
     size_t sentences = count_sentences(pairs, n), width = sentences ? pairs[0].a->stats.width : 0;
     const aggregation *sum = sentences ? sum_of(pairs[0].a) : NULL;
     if (!sum) return NAN;
-    double *a = xmalloc(2 * sentences * width * sizeof *a), *b = a + sentences * width, *to_a = a, *to_b = b;
+    AUTOFREE double *a = xmalloc(2 * sentences * width * sizeof *a);
+    double *b = a + sentences * width, *to_a = a, *to_b = b;
     for (size_t k = 0; k < n; k++) {
         size_t size = pairs[k].a->stats.n * width;
         memcpy(to_a, pairs[k].a->stats.value, size * sizeof *a);
@@ -68,10 +69,8 @@ double paired_p(const result_pair *pairs, size_t n, int trials)
         to_a += size, to_b += size;
     }
     bleu_options bleu = options_of(pairs[0].a->signature);
-    double p = stats_paired_p(sum->score, sum->score == stats_bleu ? &bleu : NULL, a, b, sentences, width,
-                              (size_t)trials, STATS_SEED);
-    free(a);
-    return p;
+    return stats_paired_p(sum->score, sum->score == stats_bleu ? &bleu : NULL, a, b, sentences, width, (size_t)trials,
+                          STATS_SEED);
 }
 
 bool influence_of(const read_result *r, double *z)

@@ -1,5 +1,6 @@
 #include "lab/report/store.h"
 #include "lab/report/gather.h"
+#include "base/cleanup.h"
 #include <math.h>
 
 static db_comparison as_stored(const gathered *g, size_t metric, const gathered_row *row, size_t tests)
@@ -52,7 +53,7 @@ static size_t list_comparisons(const gathered *g, db_comparison *list)
 
 static int store_one(db *d, reader *r, const read_stale *x, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     gathered g = {0};
     table_options o = {0};
     int rc = gather(r, x->experiment, &o, false, &a, &g, e);
@@ -60,16 +61,15 @@ static int store_one(db *d, reader *r, const read_stale *x, err *e)
         db_comparison *list = arena_alloc(&a, (g.x.n_rows * g.n_metrics + 1) * sizeof *list);
         rc = db_put_comparisons(d, x->experiment, x->results, list, list_comparisons(&g, list), e);
     }
-    arena_free(&a);
     return rc < 0 ? -1 : 0;
 }
 
 int store_comparisons(const db_options *o, const char *experiment, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_stale *stale = NULL;
     size_t n = 0;
-    reader *r = reader_open(o, e);
+    CLEANUP(reader_end) reader *r = reader_open(o, e);
     int rc = r ? reader_stale(r, experiment, &a, &stale, &n, e) : -1;
     if (!rc && n) {
         err why = {0};
@@ -78,7 +78,5 @@ int store_comparisons(const db_options *o, const char *experiment, err *e)
         db_close(d);
         if (*why.text) log_line(LOG_INFO, "%s: could not store the comparisons with base: %s", o->path, why.text);
     }
-    arena_free(&a);
-    reader_close(r);
     return rc;
 }

@@ -4,7 +4,6 @@
 #include "lab/report/columns.h"
 #include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- notes (on statistics: notes.c) ---- */
@@ -17,9 +16,8 @@ typedef struct {
 
 void add_once(str *list, const char *text, size_t most)
 {
-    char *cut = xstrndup(text ? text : "", most);
+    AUTOFREE char *cut = xstrndup(text ? text : "", most);
     if (*cut && !strstr(str_text(list), cut)) str_addf(list, "%s%s", list->n ? ", " : "", cut);
-    free(cut);
 }
 
 static void add_origin(origin *o, const read_run *run)
@@ -39,7 +37,7 @@ static void footnote_failures(const gathered *g, grid *t)
     size_t failed = 0, open = 0, recorded = 0, total = 0;
     const read_run *example = NULL;
     const char *row = NULL;
-    origin from = {0};
+    CLEANUP(origin_free) origin from = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         if (g->rows[i].row->same_as) continue;
         failed += g->rows[i].failed;
@@ -60,7 +58,7 @@ static void footnote_failures(const gathered *g, grid *t)
     }
     if (open) grid_footnote(t, "%zu of %zu runs are not finished yet.", open, total);
     if (recorded && !g->foreign) {
-        str cost = {0};
+        CLEANUP(str_free) str cost = {0};
         if (from.devices.n) str_addf(&cost, ", %.2g hours elapsed on %s", from.seconds / 3600, from.devices.s);
         grid_footnote(t,
                       "%zu of %zu runs are recorded%s%s%s%s%s%s%s, not trained here: "
@@ -68,9 +66,7 @@ static void footnote_failures(const gathered *g, grid *t)
                       recorded, total, from.hosts.n ? ", from " : "", str_text(&from.hosts),
                       from.commits.n ? ", commit" : "", several(&from.commits), from.commits.n ? " " : "",
                       str_text(&from.commits), str_text(&cost));
-        str_free(&cost);
     }
-    origin_free(&from);
 }
 
 static void footnote_older(const gathered *g, grid *t)
@@ -164,7 +160,7 @@ static void footnote_recorded(const gathered *g, grid *t)
             grid_footnote(t, "Recorded runs exist: `ablate table %s --vs recorded` compares with them.", g->x.name);
         return;
     }
-    origin from = {0};
+    CLEANUP(origin_free) origin from = {0};
     CLEANUP(str_free) str other = {0};
     for (size_t i = 0; i < g->x.n_rows; i++) {
         const gathered_row *row = &g->rows[i];
@@ -178,7 +174,6 @@ static void footnote_recorded(const gathered *g, grid *t)
                       from.devices.n ? from.devices.s : "an unknown device", several(&from.commits),
                       from.commits.n ? from.commits.s : "unknown");
     if (other.n) grid_footnote(t, "Recorded with other settings: %s.", other.s);
-    origin_free(&from);
 }
 
 static void footnote_not_applicable(const gathered *g, grid *t)
@@ -208,9 +203,7 @@ static void footnote_paper(const gathered *g, grid *t)
         for (size_t k = 0; k < g->x.n_rows; k++) found = found || g->rows[k].paper == i;
         if (!found) str_addf(&missing, "%s%s", missing.n ? ", " : "", g->paper.cells[i * g->paper.n_columns]);
     }
-    bool costs = false;
-    for (size_t k = 0; k < g->paper.n_columns; k++) costs = costs || has_prefix(g->paper.columns[k], "FLOPs");
-    if (costs)
+    if (published_costs(g))
         grid_footnote(t,
                       "FLOPs counted: operations of the traced updates. By the paper's formula: training time x the "
                       "device's sustained rate, %s.",
@@ -309,12 +302,11 @@ static int print_published(reader *r, const char *name, enum table_format format
     if (rc == 0 && format == TABLE_JSON) {
         layout_published_json(&p, out);
     } else if (rc == 0) {
-        grid t = {0};
+        CLEANUP(grid_free) grid t = {0};
         layout_published(&p, &t, format == TABLE_CSV);
         t.label = name;
         rc = r ? footnote_measured(r, name, &t, e) : 0;
         grid_print(&t, format, out);
-        grid_free(&t);
     }
     return rc;
 }
@@ -354,7 +346,7 @@ int table_print(reader *r, const char *name, const table_options *options, enum 
     else if (rc == 0 && format == TABLE_CSV)
         layout_csv(&g, out);
     else if (rc == 0) {
-        grid t = {0};
+        CLEANUP(grid_free) grid t = {0};
         if (format == TABLE_LATEX)
             latex_grid(&g, &o, &t);
         else
@@ -364,7 +356,6 @@ int table_print(reader *r, const char *name, const table_options *options, enum 
             str_addf(out, "# %.*s\n\n", (int)strcspn(g.x.name, "."), g.x.name), rest = add_comment(rest, false, out);
         grid_print(&t, format, out);
         if (rest && *rest == '#') str_addc(out, '\n'), add_comment(rest, true, out);
-        grid_free(&t);
     }
     return rc;
 }

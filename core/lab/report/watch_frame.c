@@ -4,7 +4,6 @@
 #include "lab/launch/launch.h"
 #include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SPARK = 16, MOST_SEEDS = 12, MOST_FAILURES = 3 };
@@ -95,7 +94,7 @@ static void mean_text(const read_experiment *x, const read_row *row, char out[48
 static int row_line(reader *r, const read_experiment *x, const read_row *row, const watch_view *v, double now, str *out,
                     err *e)
 {
-    str states = {0}, spark = {0}, line = {0};
+    CLEANUP(str_free) str states = {0}, spark = {0}, line = {0};
     char text[64], mean[48], eta[24];
     const read_run *run = run_of(row);
     size_t wide = (size_t)v->columns, rest = wide >= 100 ? 53 + SPARK + 1 : 53; /* rest: columns after the name */
@@ -116,9 +115,6 @@ static int row_line(reader *r, const read_experiment *x, const read_row *row, co
     field(&line, row->not_applicable ? "n/a" : mean, 15, true);
     str_addn(out, line.s, utf8_prefix(line.s, wide));
     str_addc(out, '\n');
-    str_free(&states);
-    str_free(&spark);
-    str_free(&line);
     return rc;
 }
 
@@ -170,12 +166,11 @@ static int troubles(reader *r, const read_experiment *x, const watch_view *v, st
             const char *why;
             rc = trouble_of(r, run, text, &why, e);
             if (rc || !why || ++*all > MOST_FAILURES) continue;
-            char *line =
+            AUTOFREE char *line =
                 xprintf("%s %s s%lld: %.*s  (ablate watch %lld --log)", run->status == DB_FAILED ? "✗" : "!",
                         x->rows[i].name, (long long)run->seed, (int)strcspn(why, "\n"), why, (long long)run->id);
             str_addn(out, line, utf8_prefix(line, (size_t)v->columns));
             str_addc(out, '\n');
-            free(line);
         }
     return rc;
 }
