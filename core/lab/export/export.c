@@ -57,41 +57,38 @@ static const char *plain(const char *json, arena *a)
 /* ---- tables ---- */
 
 enum { FIXED = 22 };
-static const int64_t missing = INT64_MIN;
 typedef struct {
     const char *name;
     frame_type type;
-    const char *text; /* only the field of the column's type is used; a missing value is NULL, NaN or `missing` */
-    double real;
-    int64_t whole;
+    frame_value value;
 } cell;
 
 /* Fills the columns that every experiment has; names and types are constant. */
 static void fixed_cells(const read_experiment *x, const read_row *row, const read_run *run, cell out[FIXED])
 {
     const cell all[] = {
-        {"experiment", FRAME_TEXT, .text = x->name},
-        {"run", FRAME_WHOLE, .whole = run->id},
-        {"row", FRAME_TEXT, .text = row->name},
-        {"group_name", FRAME_TEXT, .text = row->group},
-        {"change", FRAME_TEXT, .text = row->change},
-        {"is_base", FRAME_WHOLE, .whole = row->is_base},
-        {"exploratory", FRAME_WHOLE, .whole = row->exploratory},
-        {"seed", FRAME_WHOLE, .whole = run->seed},
-        {"status", FRAME_TEXT, .text = db_status_text(run->status)},
-        {"recorded", FRAME_WHOLE, .whole = run->recorded + run->foreign},
-        {"step", FRAME_WHOLE, .whole = run->step >= 0 ? run->step : missing},
-        {"total_steps", FRAME_WHOLE, .whole = run->total_steps >= 0 ? run->total_steps : missing},
-        {"host", FRAME_TEXT, .text = run->host},
-        {"device", FRAME_TEXT, .text = run->device},
-        {"git_commit", FRAME_TEXT, .text = run->git_commit},
-        {"parameters", FRAME_REAL, .real = run->parameters},
-        {"flops_step", FRAME_REAL, .real = run->flops_step},
-        {"tokens_second", FRAME_REAL, .real = run->tokens_second},
-        {"peak_memory", FRAME_REAL, .real = run->peak_memory},
-        {"started_at", FRAME_REAL, .real = run->started_at},
-        {"ended_at", FRAME_REAL, .real = run->ended_at},
-        {"error", FRAME_TEXT, .text = run->error},
+        {"experiment", FRAME_TEXT, {.text = x->name}},
+        {"run", FRAME_WHOLE, {.whole = run->id}},
+        {"row", FRAME_TEXT, {.text = row->name}},
+        {"group_name", FRAME_TEXT, {.text = row->group}},
+        {"change", FRAME_TEXT, {.text = row->change}},
+        {"is_base", FRAME_WHOLE, {.whole = row->is_base}},
+        {"exploratory", FRAME_WHOLE, {.whole = row->exploratory}},
+        {"seed", FRAME_WHOLE, {.whole = run->seed}},
+        {"status", FRAME_TEXT, {.text = db_status_text(run->status)}},
+        {"recorded", FRAME_WHOLE, {.whole = run->recorded + run->foreign}},
+        {"step", FRAME_WHOLE, {.whole = run->step >= 0 ? run->step : FRAME_MISSING}},
+        {"total_steps", FRAME_WHOLE, {.whole = run->total_steps >= 0 ? run->total_steps : FRAME_MISSING}},
+        {"host", FRAME_TEXT, {.text = run->host}},
+        {"device", FRAME_TEXT, {.text = run->device}},
+        {"git_commit", FRAME_TEXT, {.text = run->git_commit}},
+        {"parameters", FRAME_REAL, {.real = run->parameters}},
+        {"flops_step", FRAME_REAL, {.real = run->flops_step}},
+        {"tokens_second", FRAME_REAL, {.real = run->tokens_second}},
+        {"peak_memory", FRAME_REAL, {.real = run->peak_memory}},
+        {"started_at", FRAME_REAL, {.real = run->started_at}},
+        {"ended_at", FRAME_REAL, {.real = run->ended_at}},
+        {"error", FRAME_TEXT, {.text = run->error}},
     };
     _Static_assert(LENGTH(all) == FIXED, "FIXED counts the rows of all");
     memcpy(out, all, sizeof all);
@@ -107,9 +104,8 @@ static bool taken(const frame *f, const char *name)
 /* Adds a column; a name that another column has already gets the prefix "setting_" or "metric_". */
 static size_t new_column(frame *f, const char *prefix, const char *name, frame_type type)
 {
-    char *full = taken(f, name) ? xprintf("%s%s", prefix, name) : xstrdup(name);
+    AUTOFREE char *full = taken(f, name) ? xprintf("%s%s", prefix, name) : xstrdup(name);
     frame_add_column(f, full, type);
-    free(full);
     return f->n_columns - 1;
 }
 
@@ -147,7 +143,7 @@ static setting *all_settings(const read_experiment *x, size_t *n, arena *a)
 static void runs_frame(const read_experiment *x, frame *f, arena *a)
 {
     size_t n, *metric = arena_alloc(a, (x->n_metrics + 1) * sizeof *metric);
-    setting *settings = all_settings(x, &n, a);
+    AUTOFREE setting *settings = all_settings(x, &n, a);
     const read_pair *pairs;
     cell cells[FIXED];
     fixed_cells(x, &(read_row){0}, &(read_run){0}, cells);
@@ -165,9 +161,9 @@ static void runs_frame(const read_experiment *x, frame *f, arena *a)
             frame_add_row(f);
             fixed_cells(x, &x->rows[i], run, cells);
             for (size_t j = 0; j < FIXED; j++) {
-                if (cells[j].type == FRAME_TEXT) frame_put_text(f, j, cells[j].text);
-                if (cells[j].type == FRAME_REAL) frame_put_real(f, j, cells[j].real);
-                if (cells[j].type == FRAME_WHOLE && cells[j].whole != missing) frame_put_whole(f, j, cells[j].whole);
+                if (cells[j].type == FRAME_TEXT) frame_put_text(f, j, cells[j].value.text);
+                if (cells[j].type == FRAME_REAL) frame_put_real(f, j, cells[j].value.real);
+                if (cells[j].type == FRAME_WHOLE) frame_put_whole(f, j, cells[j].value.whole);
             }
             for (size_t p = 0; p < count; p++) {
                 const setting *s = find_setting(settings, n, pairs[p].key);
@@ -183,7 +179,6 @@ static void runs_frame(const read_experiment *x, frame *f, arena *a)
                         frame_put_real(f, metric[m], run->results[p].value);
         }
     }
-    free(settings);
 }
 
 static void long_columns(frame *f)
@@ -230,7 +225,7 @@ static int curves_frame(reader *r, const read_experiment *x, frame *f, err *e)
     frame_add_column(f, "t", FRAME_REAL);
     for (size_t i = 0; i < x->n_rows; i++)
         for (size_t k = 0; k < x->rows[i].n_runs && !x->rows[i].same_as; k++) {
-            arena a = {0};
+            CLEANUP(arena_free) arena a = {0};
             read_curve *curves;
             size_t n;
             int rc = reader_curves(r, x->rows[i].runs[k].id, NULL, &a, &curves, &n, e);
@@ -240,34 +235,30 @@ static int curves_frame(reader *r, const read_experiment *x, frame *f, err *e)
                              curves[c].points[p].value);
                     frame_put_real(f, 7, curves[c].points[p].t);
                 }
-            arena_free(&a);
             if (rc) return -1;
         }
     return 0;
 }
 
-static int write_frame(frame *f, const char *folder, const char *name, size_t *files, err *e)
+static int write_frame(const frame *f, const char *folder, const char *name, size_t *files, err *e)
 {
     CLEANUP(str_free) str out = {0};
-    char *path = xprintf("%s/%s.csv", folder, name);
+    AUTOFREE char *path = xprintf("%s/%s.csv", folder, name);
     frame_csv(f, &out);
     int rc = file_write(path, out.s, out.n, e);
     *files += !rc;
-    free(path);
-    frame_free(f);
     return rc;
 }
 
 static int write_tables(reader *r, const read_experiment *x, const char *folder, arena *a, size_t *files, err *e)
 {
-    frame runs = {0}, results = {0}, curves = {0};
+    CLEANUP(frame_free) frame runs = {0}, results = {0}, curves = {0};
     runs_frame(x, &runs, a);
     results_frame(x, &results);
     int rc = curves_frame(r, x, &curves, e);
     if (!rc) rc = write_frame(&runs, folder, "runs", files, e);
     if (!rc) rc = write_frame(&results, folder, "results", files, e);
     if (!rc) rc = write_frame(&curves, folder, "curves", files, e);
-    frame_free(&runs), frame_free(&results), frame_free(&curves);
     return rc;
 }
 
@@ -285,31 +276,27 @@ static char *path_name(const char *name)
 /* Returns FOLDER/SUB/FILE for a run and makes SUB; the caller frees. */
 static char *run_path(const char *folder, const run_record *r, err *e)
 {
-    char *row = path_name(r->row), *name = xprintf("%s@%lld", row, (long long)r->run->seed), *path = NULL,
-         *sub = path_below(folder, name, e);
+    AUTOFREE char *row = path_name(r->row), *name = xprintf("%s@%lld", row, (long long)r->run->seed),
+                  *sub = path_below(folder, name, e);
     double at = isfinite(r->run->started_at) ? r->run->started_at : 0;
-    if (sub && !make_folders(sub, e)) path = xprintf("%s/events.out.tfevents.%lld.ablate", sub, (long long)at);
-    free(sub);
-    free(name);
-    free(row);
-    return path;
+    if (!sub || make_folders(sub, e)) return NULL;
+    return xprintf("%s/events.out.tfevents.%lld.ablate", sub, (long long)at);
 }
 
-static int write_run(reader *r, const read_experiment *x, const read_row *row, const read_run *run, const char *folder,
-                     size_t *files, err *e)
+static int write_run(reader *r, const read_row *row, const read_run *run, const char *folder, size_t *files, err *e)
 {
     CLEANUP(arena_free) arena a = {0};
     CLEANUP(str_free) str out = {0};
     read_curve *curves = NULL;
-    run_record record = {.experiment = x->name, .row = row->name, .run = run};
+    run_record record = {.row = row->name, .run = run};
     int rc = reader_curves(r, run->id, NULL, &a, &curves, &record.n_curves, e);
     record.curves = curves;
     record.n_settings = row_settings(row, &a, &record.settings);
-    char *path = rc ? NULL : run_path(folder, &record, e);
-    if (path) tensorboard_events(&record, &out);
-    rc = path ? file_write(path, out.s, out.n, e) : -1;
+    AUTOFREE char *path = rc ? NULL : run_path(folder, &record, e);
+    if (!path) return -1;
+    tensorboard_events(&record, &out);
+    rc = file_write(path, out.s, out.n, e);
     *files += !rc;
-    free(path);
     return rc;
 }
 
@@ -327,7 +314,7 @@ int export_write(reader *r, const char *name, enum export_format format, const c
         for (size_t i = 0; i < x.n_rows && !rc; i++)
             for (size_t k = 0; k < x.rows[i].n_runs && !x.rows[i].same_as && !rc; k++)
                 if (isfinite(x.rows[i].runs[k].started_at) || x.rows[i].runs[k].n_results)
-                    rc = write_run(r, &x, &x.rows[i], &x.rows[i].runs[k], folder, files, e);
+                    rc = write_run(r, &x.rows[i], &x.rows[i].runs[k], folder, files, e);
     }
     return rc;
 }

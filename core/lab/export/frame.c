@@ -11,62 +11,36 @@ void frame_add_column(frame *f, const char *name, frame_type type)
 
 void frame_add_row(frame *f)
 {
-    size_t cap = f->row_cap;
-    if (f->n_rows == cap) {
-        cap = cap ? 2 * cap : 64;
-        for (size_t j = 0; j < f->n_columns; j++) {
-            frame_column *c = &f->columns[j];
-            if (c->type == FRAME_WHOLE)
-                c->whole = xrealloc(c->whole, cap * sizeof *c->whole),
-                c->missing = xrealloc(c->missing, cap * sizeof *c->missing);
-            if (c->type == FRAME_REAL) c->real = xrealloc(c->real, cap * sizeof *c->real);
-            if (c->type == FRAME_TEXT) c->text = xrealloc(c->text, cap * sizeof *c->text);
-        }
-        f->row_cap = cap;
-    }
+    f->values = grow(f->values, &f->value_cap, (f->n_rows + 1) * f->n_columns, sizeof *f->values);
+    frame_value *row = f->values + f->n_rows++ * f->n_columns;
     for (size_t j = 0; j < f->n_columns; j++) {
-        frame_column *c = &f->columns[j];
-        if (c->type == FRAME_WHOLE) c->whole[f->n_rows] = 0, c->missing[f->n_rows] = true;
-        if (c->type == FRAME_REAL) c->real[f->n_rows] = NAN;
-        if (c->type == FRAME_TEXT) c->text[f->n_rows] = NULL;
+        if (f->columns[j].type == FRAME_WHOLE) row[j].whole = FRAME_MISSING;
+        if (f->columns[j].type == FRAME_REAL) row[j].real = NAN;
+        if (f->columns[j].type == FRAME_TEXT) row[j].text = NULL;
     }
-    f->n_rows++;
 }
 
-static frame_column *column(frame *f, size_t j, frame_type type)
+/* Returns the value of a column in the last row. */
+static frame_value *last(frame *f, size_t j, frame_type type)
 {
     if (j >= f->n_columns || f->columns[j].type != type) broken("lab/export/frame.c: column %zu is of another type", j);
-    return &f->columns[j];
+    return &f->values[(f->n_rows - 1) * f->n_columns + j];
 }
 
-void frame_put_whole(frame *f, size_t j, int64_t v)
-{
-    frame_column *c = column(f, j, FRAME_WHOLE);
-    c->whole[f->n_rows - 1] = v, c->missing[f->n_rows - 1] = false;
-}
-
-void frame_put_real(frame *f, size_t j, double v)
-{
-    column(f, j, FRAME_REAL)->real[f->n_rows - 1] = isfinite(v) ? v : NAN;
-}
+void frame_put_whole(frame *f, size_t j, int64_t v) { last(f, j, FRAME_WHOLE)->whole = v; }
+void frame_put_real(frame *f, size_t j, double v) { last(f, j, FRAME_REAL)->real = isfinite(v) ? v : NAN; }
 
 void frame_put_text(frame *f, size_t j, const char *v)
 {
-    frame_column *c = column(f, j, FRAME_TEXT);
-    size_t i = f->n_rows - 1;
-    bool before = i && v && c->text[i - 1] && same(c->text[i - 1], v); /* one copy of a repeated value */
-    c->text[i] = !v ? NULL : before ? c->text[i - 1] : arena_strdup(&f->mem, v);
+    frame_value *at = last(f, j, FRAME_TEXT);
+    const char *before = f->n_rows > 1 ? at[-(ptrdiff_t)f->n_columns].text : NULL; /* one copy of a repeated value */
+    at->text = !v ? NULL : same(before, v) ? before : arena_strdup(&f->mem, v);
 }
 
 void frame_free(frame *f)
 {
-    for (size_t j = 0; j < f->n_columns; j++) {
-        free(f->columns[j].whole);
-        free(f->columns[j].missing);
-        free(f->columns[j].real);
-        free(f->columns[j].text);
-    }
     free(f->columns);
+    free(f->values);
     arena_free(&f->mem);
     *f = (frame){0};
 }
@@ -89,11 +63,12 @@ void frame_csv(const frame *f, str *out)
     str_add(out, "\r\n");
     for (size_t i = 0; i < f->n_rows; i++) {
         for (size_t j = 0; j < f->n_columns; j++) {
-            const frame_column *c = &f->columns[j];
+            frame_type type = f->columns[j].type;
+            frame_value v = f->values[i * f->n_columns + j];
             if (j) str_addc(out, ',');
-            if (c->type == FRAME_WHOLE && !c->missing[i]) str_addf(out, "%lld", (long long)c->whole[i]);
-            if (c->type == FRAME_REAL && isfinite(c->real[i])) str_add(out, format_real(c->real[i], real));
-            if (c->type == FRAME_TEXT && c->text[i]) csv_text(out, c->text[i]);
+            if (type == FRAME_WHOLE && v.whole != FRAME_MISSING) str_addf(out, "%lld", (long long)v.whole);
+            if (type == FRAME_REAL && isfinite(v.real)) str_add(out, format_real(v.real, real));
+            if (type == FRAME_TEXT && v.text) csv_text(out, v.text);
         }
         str_add(out, "\r\n");
     }

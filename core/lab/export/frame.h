@@ -7,16 +7,20 @@ typedef enum { FRAME_WHOLE, FRAME_REAL, FRAME_TEXT } frame_type;
 typedef struct {
     const char *name;
     frame_type type;
-    int64_t *whole;    /* only the array of the column's type has [n_rows] values */
-    double *real;      /* NaN: missing value, as everywhere in ablate */
-    const char **text; /* NULL: missing value */
-    bool *missing;     /* for `whole` */
 } frame_column;
+
+#define FRAME_MISSING INT64_MIN
+typedef union {       /* the field of the column's type */
+    int64_t whole;    /* FRAME_MISSING: missing value */
+    double real;      /* NaN: missing value, as everywhere in ablate */
+    const char *text; /* NULL: missing value */
+} frame_value;
 
 typedef struct {
     arena mem;
     frame_column *columns;
-    size_t n_columns, column_cap, n_rows, row_cap;
+    frame_value *values; /* [n_rows][n_columns] */
+    size_t n_columns, column_cap, n_rows, value_cap;
 } frame; /* {0} is empty; add all columns before the first row */
 
 void frame_add_column(frame *f, const char *name, frame_type type);

@@ -4,7 +4,7 @@
 #include "lab/results/read.h"
 
 typedef struct {
-    const char *experiment, *row;
+    const char *row;
     const read_run *run;
     size_t n_settings;
     const read_pair *settings; /* key, value as JSON */

@@ -46,7 +46,7 @@ static const read_run run = {.seed = 3,
                              .seconds = 60,
                              .n_results = 1,
                              .results = &result};
-static const run_record record = {"t3", "A/heads=8", &run, 2, settings, 1, &curve};
+static const run_record record = {"A/heads=8", &run, 2, settings, 1, &curve};
 
 static void test_tensorboard(void)
 {
