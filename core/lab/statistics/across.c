@@ -1,8 +1,8 @@
 /* across.c - scores over tasks and their bootstrap. */
 #include "lab/statistics/across.h"
 #include "text/metric/stats.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { REPLICATES = 5000, SEED = 20210830 };
@@ -13,10 +13,9 @@ typedef struct {
 
 /* A statistic's input: the tasks, or a replicate of them. */
 typedef struct {
-    across_task *task;
+    const across_task *task;
     size_t n, n_scores;
     scored *scores; /* the row's scores, by task */
-    double *values; /* values of a replicate */
 } sample;
 
 static int by_score(const void *a, const void *b)
@@ -123,28 +122,25 @@ static across_figure figure(const across_task *t, size_t n, double level, double
 {
     size_t runs = 0, values = 0;
     for (size_t i = 0; i < n; i++) runs += t[i].n_row, values += t[i].n_row + t[i].n_base;
-    sample s = {.task = xmalloc((n + 1) * sizeof *s.task), .n = n, .n_scores = runs};
-    s.scores = xmalloc((runs + 1) * sizeof *s.scores);
-    s.values = xmalloc((values + 1) * sizeof *s.values);
-    double *replicate = xmalloc(REPLICATES * sizeof *replicate);
-    memcpy(s.task, t, n * sizeof *t);
+    AUTOFREE across_task *task = xmalloc((n + 1) * sizeof *task);
+    AUTOFREE scored *scores = xmalloc((runs + 1) * sizeof *scores);
+    AUTOFREE double *drawings = xmalloc((values + 1) * sizeof *drawings),
+                    *replicate = xmalloc(REPLICATES * sizeof *replicate);
+    sample s = {task, n, runs, scores};
+    memcpy(task, t, n * sizeof *t);
     across_figure out = {.value = f(&s, with)};
     rng r = rng_seed(SEED, 0);
     for (size_t b = 0; b < REPLICATES; b++) {
-        double *to = s.values;
+        double *to = drawings;
         for (size_t i = 0; i < n; i++) {
-            s.task[i].row = drawn(t[i].row, t[i].n_row, &r, &to);
-            s.task[i].base = drawn(t[i].base, t[i].n_base, &r, &to);
+            task[i].row = drawn(t[i].row, t[i].n_row, &r, &to);
+            task[i].base = drawn(t[i].base, t[i].n_base, &r, &to);
         }
         replicate[b] = f(&s, with);
     }
     stats_sort(replicate, REPLICATES);
     out.low = quantile(replicate, REPLICATES, level / 2);
     out.high = quantile(replicate, REPLICATES, 1 - level / 2);
-    free(s.task);
-    free(s.scores);
-    free(s.values);
-    free(replicate);
     return out;
 }
 

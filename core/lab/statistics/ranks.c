@@ -1,9 +1,9 @@
 /* ranks.c - P(A > B) over seeds, and the exact permutation tests. */
 #include "lab/statistics/design.h"
 #include "text/metric/stats.h"
+#include "base/cleanup.h"
 #include <math.h>
 #include <string.h>
-#include <stdlib.h>
 
 enum { MOST_PERMUTED = 20 };
 
@@ -121,7 +121,8 @@ double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b)
         total += all[i], size += fabs(all[i]);
         own += i < n_a ? a[i] : 0;
     }
-    subsets *low = xmalloc(2 * sizeof *low), *high = low + 1;
+    AUTOFREE subsets *low = xmalloc(2 * sizeof *low);
+    subsets *high = low + 1;
     sum_subsets(low, all, half);
     sum_subsets(high, all + half, n - half);
     double observed = gap_of(own, total, n_a, n_b), least = observed - 1e-9 * observed - 1e-13 * size;
@@ -132,6 +133,5 @@ double permutation_p(const double *a, size_t n_a, const double *b, size_t n_b)
         for (size_t i = low->from[k]; i < low->from[k + 1]; i++, ways += n_rest)
             as_large += as_far(rest, n_rest, low->sum[i], total, n_a, n_b, least);
     }
-    free(low);
     return (double)as_large / (double)ways;
 }

@@ -2,8 +2,8 @@
 #include "base/distribution.h"
 #include "lab/statistics/design.h"
 #include "text/metric/stats.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct {
     double slope, intercept; /* log loss = intercept + slope log size */
@@ -23,12 +23,11 @@ static line fit(const scale_points *p, const double *values)
     return (line){slope, (sy - slope * sx) / n};
 }
 
-static size_t count(const scale_points *p, double *values)
+static void log_losses(const scale_points *p, double *values)
 {
     size_t n = 0;
     for (size_t i = 0; i < p->n_sizes; i++)
         for (size_t r = 0; r < p->runs[i]; r++) values[n++] = log(p->losses[i][r]);
-    return n;
 }
 
 static size_t all_runs(const scale_points *p)
@@ -82,15 +81,15 @@ scale_fit scale_fitted(const scale_points *of, const scale_points *base, uint64_
     scale_fit out = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     if (sizes_with_runs(of) < 3 || (base && sizes_with_runs(base) < 3)) return out;
     size_t n = all_runs(of), n_base = all_runs(base);
-    double *work = xcalloc(2 * (n + n_base) + 2 * SCALE_DRAWS, sizeof *work), *own = work, *own_draw = own + n,
-           *other = own_draw + n, *other_draw = other + n_base;
+    AUTOFREE double *own = xcalloc(2 * (n + n_base) + 2 * SCALE_DRAWS, sizeof *own);
+    double *own_draw = own + n, *other = own_draw + n, *other_draw = other + n_base;
     double *exponents = other_draw + n_base, *gains = exponents + SCALE_DRAWS, largest = 0;
     rng r = rng_seed(seed, 3);
-    count(of, own);
+    log_losses(of, own);
     line best = fit(of, own), best_base = {0, 0};
     out.exponent = -best.slope, out.log_a = best.intercept;
     if (base) {
-        count(base, other);
+        log_losses(base, other);
         best_base = fit(base, other);
         for (size_t i = 0; i < base->n_sizes; i++) largest = base->runs[i] ? fmax(largest, base->sizes[i]) : largest;
         out.speedup = speedup(best, best_base, largest);
@@ -105,7 +104,6 @@ scale_fit scale_fitted(const scale_points *of, const scale_points *base, uint64_
     }
     interval(exponents, &out.low, &out.high);
     if (base) interval(gains, &out.speedup_low, &out.speedup_high);
-    free(work);
     return out;
 }
 
@@ -120,11 +118,10 @@ typedef struct {
 
 static arm arm_of(const scale_points *p, size_t i)
 {
-    double *scores = xcalloc(p->runs[i], sizeof *scores);
+    AUTOFREE double *scores = xcalloc(p->runs[i], sizeof *scores);
     for (size_t k = 0; k < p->runs[i]; k++) scores[k] = log(p->losses[i][k]);
     arm a = arm_measure(scores, NULL, p->runs[i], 0);
     a.choice = p->choice ? p->choice[i] : 0;
-    free(scores);
     return a;
 }
 

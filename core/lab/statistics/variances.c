@@ -1,7 +1,7 @@
 #include "lab/statistics/variances.h"
 #include "base/distribution.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
 
 static const double outlier_level = 0.001;
 
@@ -28,7 +28,8 @@ static void find_outliers(const double *s2, const double *df, size_t n, bool *sh
 static shared_prior estimate(const double *s2, const double *df, size_t n, const bool *shares)
 {
     shared_prior prior = {.prior_df = INFINITY};
-    double *e = xcalloc(n + 1, sizeof *e), mean = 0, squares = 0, chance = 0, k = 0;
+    AUTOFREE double *e = xcalloc(n + 1, sizeof *e);
+    double mean = 0, squares = 0, chance = 0, k = 0;
     for (size_t i = 0; i < n; i++) {
         if (!shares[i]) continue;
         e[i] = log(s2[i]) - digamma(df[i] / 2) + log(df[i] / 2);
@@ -37,7 +38,6 @@ static shared_prior estimate(const double *s2, const double *df, size_t n, const
     }
     mean /= k, chance /= k;
     for (size_t i = 0; i < n; i++) squares += shares[i] ? (e[i] - mean) * (e[i] - mean) : 0;
-    free(e);
     prior.spread = squares / (k - 1) - chance;
     if (prior.spread > 0) {
         double d0 = 2 * trigamma_inverse(prior.spread);
@@ -60,7 +60,7 @@ shared_prior calibrated_prior(shared_prior p, double df, size_t n_base)
 
 shared_prior share_variances(double *s2, double *df, size_t n, size_t n_base, double *moderated, bool *outlier)
 {
-    bool *shares = xcalloc(n + 1, sizeof *shares);
+    AUTOFREE bool *shares = xcalloc(n + 1, sizeof *shares);
     size_t left = 0;
     for (size_t i = 0; i < n; i++) shares[i] = s2[i] > 0 && df[i] > 0;
     find_outliers(s2, df, n, shares);
@@ -79,6 +79,5 @@ shared_prior share_variances(double *s2, double *df, size_t n, size_t n_base, do
         if (moderated) moderated[i] = squeezed;
         s2[i] = fmax(s2[i], squeezed);
     }
-    free(shares);
     return prior;
 }
