@@ -137,11 +137,10 @@ static int write_plugin(publishing *p, const cJSON *one, err *e)
     AUTOFREE char *source = python ? xstrdup(base) : xprintf("%s.c", name),
                   *path = xprintf("%.*s%s", (int)(base - file), file, source);
     char now[65] = "";
-    err none = {0};
     int rc = 0;
     if (p->own.n_rows && file_exists(path)) {
         rc = plugin_each_source(path, write_source, p, e);
-        bool changed = plugin_hash(file, now, &none) || !same(now, hash);
+        bool changed = plugin_hash(file, now, NULL) || !same(now, hash);
         str_addf(&p->sources, "- %s: plugins/%s, %s %s%s\n", name, source,
                  python ? "SHA-256 with its imports and ablate's version" : "SHA-256 of the object", hash,
                  changed ? "; **the plugin has changed since the runs, so the source may have changed too**" : "");

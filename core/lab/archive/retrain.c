@@ -41,12 +41,11 @@ static bool is_key(const char *key) /* words joined by dots; a range of layers h
 /* Returns a plugin's name, without folder and ending. NULL and e: not a valid name, or a file that is not there. */
 static const char *plugin_word(const retraining *t, const setting *s, arena *a, err *e)
 {
-    err lacks = {0};
     const char *name = path_end(s->value);
     size_t n = strlen(name) - plugin_suffix(name);
     char *word = arena_strndup(a, name, n);
     ab_kind kind = same(s->key, "attention") ? AB_ATTENTION : model_plugin_kind(s->key);
-    if (is_plain_word(word) && name[n] && !t->plugins && !plugin_find(kind, word, &lacks))
+    if (is_plain_word(word) && name[n] && !t->plugins && !plugin_find(kind, word, NULL))
         return fail(e, "found %s, a file that no record carries; publish the experiment to verify it", name), NULL;
     if (is_plain_word(word)) return word;
     fail(e, "found an invalid plugin name, expected letters, digits and _");
@@ -109,29 +108,19 @@ static int write_run_ini(const retraining *t, int64_t run, const char *path, err
 
 /* ---- training: the program's own `run`, in the workbench ---- */
 
-/* Reads the last line that a process wrote, without its "ablate ...: ". */
-static void last_line(const char *log, str *out)
-{
-    CLEANUP(str_free) str text = {0};
-    err none = {0};
-    if (!file_read(log, &text, &none)) {
-        char *line = trim(text.s ? text.s : ""), *last = strrchr(line, '\n');
-        str_add_shown(out, last ? last + 1 : line, false);
-    }
-}
-
+/* Waits for the process. If it fails, e quotes the last line of its log. */
 static int wait_for(pid_t pid, const char *log, err *e)
 {
     int status = process_wait(pid);
     if (status < 0) return fail(e, "cannot wait for the training process: %s", strerror(errno));
     if (!status) return 0;
-    CLEANUP(str_free) str why = {0};
-    last_line(log, &why);
-    if (WIFSIGNALED(status))
-        fail(e, "training ended by signal %d", WTERMSIG(status));
-    else
-        fail(e, "training failed (exit code %d): %s", WEXITSTATUS(status), str_text(&why));
-    return -1;
+    if (WIFSIGNALED(status)) return fail(e, "training ended by signal %d", WTERMSIG(status));
+    CLEANUP(str_free) str text = {0}, why = {0};
+    if (!file_read(log, &text, NULL) && text.s) {
+        char *line = trim(text.s), *last = strrchr(line, '\n');
+        str_add_shown(&why, last ? last + 1 : line, false);
+    }
+    return fail(e, "training failed (exit code %d): %s", WEXITSTATUS(status), str_text(&why));
 }
 
 static int train(const retraining *t, const computed *how, const char *ini, const char *db, err *e)
@@ -206,14 +195,12 @@ static int compare_runs(const read_run *was, const db_options *db, double second
     if (!rc && (!x.n_rows || !x.rows[0].n_runs)) rc = fail(e, "training left no run");
     if (!rc) printf("    trained in %.0f s\n", seconds);
     for (size_t i = 0; !rc && i < was->n_results; i++) {
-        const read_result *is = NULL;
         if (was->results[i].signature && has_prefix(was->results[i].signature, "command: ")) { /* stored by rate.c */
             printf("    %s: not compared, since another program computed this metric (%s)\n", was->results[i].metric,
                    was->results[i].signature);
             continue;
         }
-        for (size_t k = 0; k < x.rows[0].runs[0].n_results; k++)
-            if (same(x.rows[0].runs[0].results[k].metric, was->results[i].metric)) is = &x.rows[0].runs[0].results[k];
+        const read_result *is = read_result_of(&x.rows[0].runs[0], was->results[i].metric);
         *differ += !compare_result(&was->results[i], is);
     }
     return rc ? -1 : 0;
@@ -222,8 +209,7 @@ static int compare_runs(const read_run *was, const db_options *db, double second
 int retrain(const retraining *t, const read_run *was, size_t *differ, err *e)
 {
     computed how = how_computed(was->device);
-    err lacks = {0};
-    if (how.isa[0] && cpu_use(how.isa, &lacks)) {
+    if (how.isa[0] && cpu_use(how.isa, NULL)) {
         printf("    this processor does not support %s: trained with its own instruction set, so digits may differ\n",
                how.isa);
         how.isa[0] = 0;

@@ -61,15 +61,6 @@ static int check_sums(const char *folder, size_t *files, size_t *bad, err *e)
     return rc;
 }
 
-static int check_table(const workbench *w, const char *folder, const char *experiment, bool *equal, err *e)
-{
-    CLEANUP(str_free) str now = {0}, was = {0};
-    AUTOFREE char *path = path_join(folder, ARTIFACT_TABLE);
-    int rc = workbench_table(w, experiment, &now, e) || file_read_regular(path, 1 << 30, &was, e) ? -1 : 0;
-    *equal = !rc && same(str_text(&now), str_text(&was));
-    return rc;
-}
-
 /* Builds the sources of FOLDER/plugins in the workbench; plugins are loaded only from there. */
 static char *build_plugins(const workbench *w, const char *folder, err *e)
 {
@@ -158,11 +149,13 @@ static int retrain_some(const retraining *t, const read_experiment *x, const ver
 /* Checks a folder's files and its table. *holds: no fault was found. */
 static int check_folder(const workbench *w, const char *folder, const char *experiment, bool *holds, err *e)
 {
+    CLEANUP(str_free) str now = {0}, was = {0};
+    AUTOFREE char *table = path_join(folder, ARTIFACT_TABLE);
     size_t files = 0, bad = 0;
-    bool equal = false;
     if (check_sums(folder, &files, &bad, e)) return -1;
     printf("files: %zu of %zu match " ARTIFACT_SUMS "\n", files - bad, files);
-    if (check_table(w, folder, experiment, &equal, e)) return -1;
+    if (workbench_table(w, experiment, &now, e) || file_read_regular(table, 1 << 30, &was, e)) return -1;
+    bool equal = same(str_text(&now), str_text(&was));
     printf("table: the runs give %s\n",
            equal ? ARTIFACT_TABLE ", digit by digit" : "another table than " ARTIFACT_TABLE);
     *holds = !bad && equal;
