@@ -32,10 +32,9 @@ static void give_up(const worker_run *r, const err *e)
     const comm *c = r->comm;
     if (!r->leads) sleep(OTHERS);
     events_open((int)r->job.fd);
-    str message = {0};
-    str_addf(&message, "rank %d: %s", c->rank, e->text);
-    event_error(str_text(&message));
-    fprintf(stderr, "error: %s\n", str_text(&message));
+    AUTOFREE char *message = xprintf("rank %d: %s", c->rank, e->text);
+    event_error(message);
+    fprintf(stderr, "error: %s\n", message);
     fflush(stderr);
     c->m->abort(WORKER_FAILED);
 }
@@ -57,8 +56,7 @@ static bool may_stay(const worker_run *r)
     bool own = r->task_plugin && plugin_is_own(r->task_plugin) && !(r->cfg.plugin_path && *r->cfg.plugin_path);
     for (size_t i = 0; i < r->model.set.n && own; i++) {
         ab_kind kind = model_plugin_kind(r->model.set.at[i].key);
-        err none = {0};
-        const plugin *p = kind ? plugin_find(kind, r->model.set.at[i].value, &none) : NULL;
+        const plugin *p = kind ? plugin_find(kind, r->model.set.at[i].value, NULL) : NULL;
         own = !p || plugin_is_own(p);
     }
     return j->stay && own && on_device(r->on) && j->ranks < 2 && !j->profile && !j->sandbox && !worker_asked_to_stop();

@@ -128,8 +128,7 @@ static int decode_split(worker_run *r, ab_split split, char **lines, decoding *s
     }
     int bad = task_decode(&r->model, &r->rules, p, src, &o, out, &stats, &routes, e);
     for (int64_t i = 0; i < p->n && !bad; i++) lines[p->example[i]] = out[i];
-    sums->stats.seconds += stats.seconds;
-    sums->stats.tokens += stats.tokens;
+    beam_stats_add(&sums->stats, &stats);
     sums->routes.first += routes.first;
     sums->routes.in_beam += routes.in_beam;
     sums->routes.again += routes.again;

@@ -216,8 +216,7 @@ static void report_checks(run *r)
     for (size_t i = 0; i < r->model.set.n && r->job.cache_dir; i++) {
         const setting *s = &r->model.set.at[i];
         ab_kind kind = model_plugin_kind(s->key);
-        err none = {0};
-        const plugin *p = kind ? plugin_find(kind, s->value, &none) : NULL;
+        const plugin *p = kind ? plugin_find(kind, s->value, NULL) : NULL;
         if (!p || plugin_is_own(p) || !check_known(r->job.cache_dir, p->sha256, &message) || !message.n) continue;
         AUTOFREE char *text = xprintf("%s/%s: %s", plugin_kind_name(kind), p->desc.name, str_text(&message));
         event_fact("check_failed", text);
@@ -253,10 +252,9 @@ static int open_model(run *r, err *e)
     r->model_open = true;
     config_find_runs(&r->model.cfg, r->job.runs, r->job.folder, &r->memory);
     CLEANUP(str_free) str plugins = {0};
-    int bad = model_plugins_json(&r->model.set, &plugins, e);
-    if (!bad) event_fact("plugins_json", str_text(&plugins));
-    if (!bad) report_checks(r);
-    if (bad) return -1;
+    if (model_plugins_json(&r->model.set, &plugins, e)) return -1;
+    event_fact("plugins_json", str_text(&plugins));
+    report_checks(r);
     if (report_device(r, e)) return -1;
     struct utsname here;
     if (!uname(&here)) event_fact("host", here.nodename);
@@ -323,9 +321,8 @@ static bool trains_on_batch(const run *r)
 {
     bool any = false;
     for (size_t i = 0; i < r->model.set.n; i++) {
-        err none = {0};
         ab_kind kind = model_plugin_kind(r->model.set.at[i].key);
-        const plugin *p = kind ? plugin_find(kind, r->model.set.at[i].value, &none) : NULL;
+        const plugin *p = kind ? plugin_find(kind, r->model.set.at[i].value, NULL) : NULL;
         any |= p && p->desc.claims & AB_TRAINS_ON_BATCH;
     }
     return any;

@@ -62,8 +62,7 @@ bool anaphora_rows(const vocab *v, const char *line, const int32_t *ids, int64_t
         at += *at == ' ';
         fits = fits && all.n > from;
     }
-    fits = fits && word == n_words && all.n == n_ids && !memcmp(all.id, ids, (size_t)n_ids * sizeof *ids);
-    return fits;
+    return fits && word == n_words && all.n == n_ids && !memcmp(all.id, ids, (size_t)n_ids * sizeof *ids);
 }
 
 /* Adds the sentence, unless this model cannot read it. */

@@ -86,8 +86,8 @@ static int measure(const heads_options *o, const places *p, bool quiet, measured
     int bad = 0;
     for (size_t i = 0; i < all->n && !bad; i++) {
         AUTOFREE char *path = heads_model_path(p, &all->at[i], quiet, e);
-        if (!path) return -1;
-        bad = heads_measure(path, p, &(measure_options){o->sentences, !o->no_prune && !all->rows}, &all->at[i], e);
+        measure_options how = {o->sentences, !o->no_prune && !all->rows};
+        bad = path ? heads_measure(path, p, &how, &all->at[i], e) : -1;
     }
     return bad;
 }
@@ -224,21 +224,20 @@ static void role_line(grid *g, const measured *all, const char *part, enum head_
         share[n] = 100 * head_share(h, role, 1), above[n] = share[n] - 100 * h->chance[role];
         chance += 100 * h->chance[role], cost[n] = h->cost, extra[n++] = extra_cost(&all->at[i], h);
     }
-    if (n) {
-        spread s = spread_of(share, n), a = spread_of(above, n), k = spread_of(cost, n), x = spread_of(extra, n);
-        grid_row(g, false);
-        grid_set(g, 0, "%s", role_names[role]);
-        grid_set(g, 1, "%s", part);
-        grid_set(g, 2, "%zu", n);
-        grid_set(g, 3, "%.1f ± %.1f", s.mean, s.sd);
-        put_number(g, 4, "%.1f", chance / (double)n);
-        grid_set(g, 5, "%+.1f [%+.1f, %+.1f]", a.mean, a.low, a.high);
-        put_number(g, 6, a.p < 0.001 ? "<0.001" : "%.3f", a.p);
-        write_percent(g, 7, k.mean);
-        write_percent(g, 8, x.mean);
-        if (isfinite(x.low)) grid_set(g, 9, "[%+.1f, %+.1f] %%", 100 * (exp(x.low) - 1), 100 * (exp(x.high) - 1));
-        put_number(g, 10, x.p < 0.001 ? "<0.001" : "%.3f", x.p);
-    }
+    if (!n) return;
+    spread s = spread_of(share, n), a = spread_of(above, n), k = spread_of(cost, n), x = spread_of(extra, n);
+    grid_row(g, false);
+    grid_set(g, 0, "%s", role_names[role]);
+    grid_set(g, 1, "%s", part);
+    grid_set(g, 2, "%zu", n);
+    grid_set(g, 3, "%.1f ± %.1f", s.mean, s.sd);
+    put_number(g, 4, "%.1f", chance / (double)n);
+    grid_set(g, 5, "%+.1f [%+.1f, %+.1f]", a.mean, a.low, a.high);
+    put_number(g, 6, a.p < 0.001 ? "<0.001" : "%.3f", a.p);
+    write_percent(g, 7, k.mean);
+    write_percent(g, 8, x.mean);
+    if (isfinite(x.low)) grid_set(g, 9, "[%+.1f, %+.1f] %%", 100 * (exp(x.low) - 1), 100 * (exp(x.high) - 1));
+    put_number(g, 10, x.p < 0.001 ? "<0.001" : "%.3f", x.p);
 }
 
 static void print_roles(const measured *all)
@@ -286,24 +285,20 @@ static void row_line(grid *g, const measured *all, size_t first, const char *par
     while (at < all->n && !same(all->at[at].row, all->at[first].base)) at++;
     size_t n_base = at < all->n && at != first ? means_of(all, at, part, true, base) : 0;
     means_of(all, first, part, false, y);
-    if (n) {
-        spread s = spread_of(x, n), bits = spread_of(y, n);
-        grid_row(g, false);
-        grid_set(g, 0, "%s", all->at[first].row);
-        grid_set(g, 1, "%s", part);
-        grid_set(g, 2, "%zu", n);
-        put_number(g, 3, "%.3f", s.mean);
-        put_number(g, 4, "%.3f", s.sd);
-        put_number(g, 7, "%.2f", bits.mean);
-        if (n_base && isfinite(s.mean) && isfinite(spread_of(base, n_base).mean)) {
-            arm row = arm_measure(x, NULL, n, 0), of_base = arm_measure(base, NULL, n_base, 0);
-            difference d = design_compare(&row, &of_base, INFINITY);
-            if (isfinite(d.p)) grid_set(g, 5, "%+.3f [%+.3f, %+.3f]", d.d, d.low, d.high);
-            put_number(g, 6, d.p < 0.001 ? "<0.001" : "%.3f", d.p);
-            arm_free(&row);
-            arm_free(&of_base);
-        }
-    }
+    if (!n) return;
+    spread s = spread_of(x, n), bits = spread_of(y, n);
+    grid_row(g, false);
+    grid_set(g, 0, "%s", all->at[first].row);
+    grid_set(g, 1, "%s", part);
+    grid_set(g, 2, "%zu", n);
+    put_number(g, 3, "%.3f", s.mean);
+    put_number(g, 4, "%.3f", s.sd);
+    put_number(g, 7, "%.2f", bits.mean);
+    if (!n_base || !isfinite(s.mean) || !isfinite(spread_of(base, n_base).mean)) return;
+    CLEANUP(arm_free) arm row = arm_measure(x, NULL, n, 0), of_base = arm_measure(base, NULL, n_base, 0);
+    difference d = design_compare(&row, &of_base, INFINITY);
+    if (isfinite(d.p)) grid_set(g, 5, "%+.3f [%+.3f, %+.3f]", d.d, d.low, d.high);
+    put_number(g, 6, d.p < 0.001 ? "<0.001" : "%.3f", d.p);
 }
 
 static void print_rows(const measured *all)

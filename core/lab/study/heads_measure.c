@@ -36,10 +36,9 @@ static int open_data(measuring *x, const places *p, const measure_options *o, er
     const plugin *found = plugin_find(AB_TASK, x->m.cfg.task, e);
     if (!found) return -1;
     ab_env env = {.data_dir = p->data_dir, .seed = (uint64_t)x->out->seed};
-    const ab_task_plugin *task = &found->iface.task;
     if (model_open_task(found, &x->m.set, &env, &x->memory, &x->self, said, e)) return -1;
-    x->task = task;
-    if (dataset_build(&x->data, task, x->self, x->src, x->tgt, x->m.cfg.max_length, e)) return -1;
+    x->task = &found->iface.task;
+    if (dataset_build(&x->data, x->task, x->self, x->src, x->tgt, x->m.cfg.max_length, e)) return -1;
     x->dev = x->data.split[AB_DEV];
     if (x->dev.n > o->sentences) x->dev.n = o->sentences;
     if (!x->dev.n) return fail(e, "task '%s' has no dev set", found->desc.name);
@@ -92,8 +91,6 @@ static sentence describe(measuring *x, const batch *b, int64_t i, arena *a)
     sentence s = {.n = (size_t)(b->src_offset[i + 1] - b->src_offset[i]), .half = (int)(b->example[i] & 1)};
     s.rare = arena_alloc(a, s.n + 1);
     s.low = arena_alloc(a, (s.n + 1) * sizeof *s.low), s.high = arena_alloc(a, (s.n + 1) * sizeof *s.high);
-    memset(s.rare, 0, s.n + 1);
-    memset(s.low, 0, (s.n + 1) * sizeof *s.low), memset(s.high, 0, (s.n + 1) * sizeof *s.high);
     find_rare(x, b->src_ids + b->src_offset[i], &s);
     const char *gold = x->task->reference_line ? x->task->reference_line(x->self, AB_DEV, b->example[i], NULL) : "";
     if (*gold == '(') find_constituents(gold, &s);

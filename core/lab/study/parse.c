@@ -107,13 +107,6 @@ typedef struct {
     int64_t left; /* lines parsed as flat trees */
 } parse_counts;
 
-static void add_counts(parse_counts *to, const beam_stats *s, const task_routes *w)
-{
-    to->stats.sentences += s->sentences, to->stats.tokens += s->tokens, to->stats.seconds += s->seconds;
-    to->ways.first += w->first, to->ways.in_beam += w->in_beam;
-    to->ways.again += w->again, to->ways.refused += w->refused;
-}
-
 static int parse_part(parser *x, const input_part *in, parse_counts *all, err *e)
 {
     const ab_task_plugin *task = &x->plugin->iface.task;
@@ -132,7 +125,9 @@ static int parse_part(parser *x, const input_part *in, parse_counts *all, err *e
         qsort(line, in->n, sizeof *line, by_number);
         all->left += left;
         stats.sentences = (int64_t)in->n;
-        add_counts(all, &stats, &ways);
+        beam_stats_add(&all->stats, &stats);
+        all->ways.first += ways.first, all->ways.in_beam += ways.in_beam;
+        all->ways.again += ways.again, all->ways.refused += ways.refused;
     }
     for (size_t i = 0; i < in->n; i++) {
         if (!e->text[0]) printf("%s\n", task->format_output(x->self, line[i].typed, line[i].output));
