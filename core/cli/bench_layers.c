@@ -352,7 +352,7 @@ static const option options[] = {
     {"--threads", "N", "processor threads; 0: all [1]", OPTION_COUNT, AT(threads), 0, MOST_THREADS},
     {"--seed", "N", "seed of the random values [1]", OPTION_COUNT, AT(seed), 0, 1e15},
     {"--profile", NULL, "print the time per operation on standard error", OPTION_FLAG, AT(profile)},
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, AT(json)},
+    OPTION_JSON(AT(json)),
     OPTION_DATABASE,
     {0}};
 const command bench_layers_command = {

@@ -102,7 +102,7 @@ static const option options[] = {
      OPTION_FLAG, offsetof(check_options, coordinates)},
     {"--no-sandbox", NULL, "let the plugin write files and reach the network", OPTION_FLAG,
      offsetof(check_options, no_sandbox)},
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(check_options, json)},
+    OPTION_JSON(offsetof(check_options, json)),
     OPTION_PLUGIN_PATH,
     {0}};
 const command check_command = {

@@ -12,8 +12,7 @@ static int diff(const invocation *c, void *options)
     return diff_print(&c->p.db, c->word, ((const diff_options *)options)->json, &e) ? call_failed(c, &e) : 0;
 }
 
-static const option options[] = {
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(diff_options, json)}, OPTION_DATABASE, {0}};
+static const option options[] = {OPTION_JSON(offsetof(diff_options, json)), OPTION_DATABASE, {0}};
 const command diff_command = {.name = "diff",
                               .part = FOR_RESULTS,
                               .does = "show how two runs differ: settings, commit, machine, plugins, results, curves",

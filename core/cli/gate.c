@@ -147,14 +147,13 @@ static int gate(const invocation *c, void *options)
     return row ? code : call_failed(c, &e);
 }
 
-static const option options[] = {
-    {"--metric", "M", "judge by this metric [the criterion's, else the table's]", OPTION_TEXT,
-     offsetof(gate_options, metric)},
-    {"--level", "X", "allowed share of false answers [the criterion's level, else 0.05]", OPTION_REAL,
-     offsetof(gate_options, level), 0.0001, 0.5},
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(gate_options, json)},
-    OPTION_DATABASE,
-    {0}};
+static const option options[] = {{"--metric", "M", "judge by this metric [the criterion's, else the table's]",
+                                  OPTION_TEXT, offsetof(gate_options, metric)},
+                                 {"--level", "X", "allowed share of false answers [the criterion's level, else 0.05]",
+                                  OPTION_REAL, offsetof(gate_options, level), 0.0001, 0.5},
+                                 OPTION_JSON(offsetof(gate_options, json)),
+                                 OPTION_DATABASE,
+                                 {0}};
 const command gate_command = {
     .name = "gate",
     .part = FOR_RESULTS,

@@ -17,7 +17,7 @@ static const option options[] = {
      "measure instead the weight from each pronoun to its antecedent in the sentences of this file (CoNLL-U with "
      "CorefUD's Entity=)",
      OPTION_TEXT, AT(coreference)},
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, AT(json)},
+    OPTION_JSON(AT(json)),
     OPTION_PLUGIN_PATH,
     OPTION_DATABASE,
     {0}};

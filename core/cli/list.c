@@ -23,8 +23,7 @@ static int list(const invocation *c, void *options)
     return 0;
 }
 
-static const option options[] = {
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(list_options, json)}, OPTION_PLUGIN_PATH, {0}};
+static const option options[] = {OPTION_JSON(offsetof(list_options, json)), OPTION_PLUGIN_PATH, {0}};
 const command list_command = {
     .name = "list",
     .part = FOR_PLUGINS,

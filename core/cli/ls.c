@@ -301,7 +301,7 @@ static int ls(const invocation *c, void *options)
 }
 
 static const option options[] = {
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(ls_options, json)},
+    OPTION_JSON(offsetof(ls_options, json)),
     {"--recorded", NULL, "list the project's recorded experiments (experiments/recorded), which commands find by name",
      OPTION_FLAG, offsetof(ls_options, recorded)},
     {"--older", NULL, "list the older runs, which the table leaves out because their row has other settings now",

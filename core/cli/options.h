@@ -10,6 +10,7 @@
  */
 #ifndef ABLATE_OPTIONS_H
 #define ABLATE_OPTIONS_H
+#include "base/cleanup.h"
 #include "lab/sweep/run.h"
 
 /* Table rows omit unused fields. */
@@ -54,6 +55,11 @@ typedef struct {
 #define OPTION_DATABASE                                                                                                \
     {                                                                                                                  \
         "--db", "FILE", "database file [results.db, or $ABLATE_DB]", OPTION_DB, 0, 0, 0, false, CHOICES_FILES          \
+    }
+
+#define OPTION_JSON(at)                                                                                                \
+    {                                                                                                                  \
+        "--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, at                                                   \
     }
 
 #define OPTION_PLUGIN_PATH                                                                                             \

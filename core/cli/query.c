@@ -46,7 +46,7 @@ static int query(const invocation *c, void *options)
 #define AT(field) offsetof(query_options, field)
 static const option options[] = {
     {"--format", "text|csv|json|md", "output format [text]", OPTION_WORD, AT(format)},
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, AT(json)},
+    OPTION_JSON(AT(json)),
     {"--list", NULL, "list all views, or describe one, with columns and their meaning", OPTION_FLAG, AT(list)},
     {"--time-limit", "SECONDS", "end a statement that takes longer; 0: never [60]", OPTION_COUNT, AT(limit), 0, 1e9},
     OPTION_DATABASE,

@@ -67,10 +67,6 @@ static int score_sentences(const invocation *c, void *options)
         "--ref", "FILE", "reference file, line by line parallel to standard input", OPTION_LIST,                       \
             offsetof(options, from.refs), .required = true                                                             \
     }
-#define AS_JSON(options)                                                                                               \
-    {                                                                                                                  \
-        "--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(options, from.json)                         \
-    }
 
 /* ---- bleu ---- */
 
@@ -152,7 +148,7 @@ static const option bleu_command_table[] = {
     {"--tok", "13a|none|intl|char|zh|compounds", "tokeniser [13a]", OPTION_TEXT, offsetof(bleu_command, tok)},
     {"--lc", NULL, "lowercase both sides", OPTION_FLAG, offsetof(bleu_command, lowercase)},
     {"--smooth", "exp|floor[=X]|add-k[=X]|none", "smoothing [exp]", OPTION_TEXT, offsetof(bleu_command, smooth)},
-    AS_JSON(bleu_command),
+    OPTION_JSON(offsetof(bleu_command, from.json)),
     {0}};
 const command score_bleu_command = {
     .name = "score bleu",
@@ -200,7 +196,7 @@ static const option chrf_command_table[] = {
     {"--whitespace", NULL, "count whitespace as characters", OPTION_FLAG, offsetof(chrf_command, o.whitespace)},
     {"--eps", NULL, "average the F scores of the n-gram orders, as chrF++.py and NLTK do", OPTION_FLAG,
      offsetof(chrf_command, o.eps)},
-    AS_JSON(chrf_command),
+    OPTION_JSON(offsetof(chrf_command, from.json)),
     {0}};
 const command score_chrf_command = {
     .name = "score chrf",
@@ -245,7 +241,7 @@ static const option ter_command_table[] = {
     {"--no-punct", NULL, "remove punctuation", OPTION_FLAG, offsetof(ter_command, o.no_punct)},
     {"--asian", NULL, "apply --normalized and --no-punct to Chinese and Japanese characters too", OPTION_FLAG,
      offsetof(ter_command, o.asian)},
-    AS_JSON(ter_command),
+    OPTION_JSON(offsetof(ter_command, from.json)),
     {0}};
 const command score_ter_command = {
     .name = "score ter",

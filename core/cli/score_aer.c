@@ -125,11 +125,11 @@ static int aer(const invocation *c, void *options)
     return bad ? (call_failed(c, &e), WRONG) : score_print(&out);
 }
 
-static const option options[] = {
-    {"--gold", "FILE", "given alignments, line by line parallel to standard input: 0-0 sure, 1p2 possible", OPTION_TEXT,
-     offsetof(aer_options, gold), .required = true},
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(aer_options, json)},
-    {0}};
+static const option options[] = {{"--gold", "FILE",
+                                  "given alignments, line by line parallel to standard input: 0-0 sure, 1p2 possible",
+                                  OPTION_TEXT, offsetof(aer_options, gold), .required = true},
+                                 OPTION_JSON(offsetof(aer_options, json)),
+                                 {0}};
 const command score_aer_command = {
     .name = "score aer",
     .part = FOR_MODELS,

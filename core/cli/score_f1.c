@@ -131,7 +131,7 @@ static const option f1_table[] = {
     {"--confusion", "N", "show the N pairs of labels that are confused most often [20]", OPTION_COUNT_BARE,
      offsetof(f1_options, pairs), 0, 1e9},
     {"--by-length", NULL, "also show scores by sentence length", OPTION_FLAG, offsetof(f1_options, by_length)},
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(f1_options, json)},
+    OPTION_JSON(offsetof(f1_options, json)),
     {0}};
 const command score_f1_command = {.name = "score f1",
                                   .part = FOR_MODELS,

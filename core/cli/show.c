@@ -197,7 +197,7 @@ static int show(const invocation *c, void *options)
 }
 
 static const option options[] = {
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, offsetof(show_options, json)},
+    OPTION_JSON(offsetof(show_options, json)),
     {"--ini", NULL, "print an INI that trains the same run again", OPTION_FLAG, offsetof(show_options, ini)},
     {"--hyp", "SPLIT", "print the run's outputs for dev or test, one per line", OPTION_TEXT,
      offsetof(show_options, hyp), .choices = CHOICES_SPLITS},

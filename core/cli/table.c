@@ -98,7 +98,7 @@ static const option options[] = {
      "with several experiments: draw performance profiles, as .svg, .pdf, .png, .gp (gnuplot), .json (Vega-Lite) or "
      ".csv",
      OPTION_TEXT, AT(to)},
-    {"--json", NULL, "print JSON (docs/json.md)", OPTION_FLAG, AT(json)},
+    OPTION_JSON(AT(json)),
     OPTION_DATABASE,
     {0}};
 const command table_command = {
