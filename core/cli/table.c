@@ -16,14 +16,12 @@ typedef struct {
 /* Prints the available columns. */
 static int describe(const invocation *c, enum table_format format)
 {
-    str out = {0};
-    grid t = {0};
+    CLEANUP(str_free) str out = {0};
+    CLEANUP(grid_free) grid t = {0};
     if (format == TABLE_JSON) return call_usage(c, "--columns: found --format json, expected text, md, latex or csv");
     columns_describe(&t);
     grid_print(&t, format, &out);
     fputs(str_text(&out), stdout);
-    grid_free(&t);
-    str_free(&out);
     return 0;
 }
 
@@ -31,7 +29,7 @@ static int table(const invocation *c, void *options)
 {
     const table_command_options *o = options;
     err e = {0};
-    str out = {0}, ini = {0};
+    CLEANUP(str_free) str out = {0}, ini = {0};
     table_options t = {.metrics = o->metrics.at,
                        .n_metrics = o->metrics.n,
                        .vs_paper = o->vs == 0,
@@ -63,19 +61,13 @@ static int table(const invocation *c, void *options)
     if (o->to) return call_usage(c, "--output draws several experiments; for one, use `ablate plot`");
     if (o->page && file_read(o->page, &ini, &e)) return call_failed(c, &e);
     if (o->page) t.ini = str_text(&ini);
-    bool no_file = !file_exists(c->p.db.path); /* a published table needs no database */
-    if (no_file && table_is_published(name)) {
-        int bad = table_print(NULL, name, &t, f, &out, &e);
-        if (!bad) fputs(str_text(&out), stdout);
-        str_free(&out), str_free(&ini);
-        return bad ? call_failed(c, &e) : 0;
-    }
-    reader *r = (name ? reader_open_any : reader_open)(&c->p.db, &e); /* a recorded experiment needs no database */
-    int rc = r ? table_print(r, name, &t, f, &out, &e) : -1;
+    /* a published table and a recorded experiment need no database */
+    bool no_file = !file_exists(c->p.db.path), alone = no_file && table_is_published(name);
+    reader *r = alone ? NULL : (name ? reader_open_any : reader_open)(&c->p.db, &e);
+    int rc = r || alone ? table_print(r, name, &t, f, &out, &e) : -1;
     reader_close(r);
     if (!rc) fputs(str_text(&out), stdout);
     if (!rc && !no_file) rc = store_comparisons(&c->p.db, name ? name : "", &e);
-    str_free(&out), str_free(&ini);
     return rc ? call_failed(c, &e) : 0;
 }
 
