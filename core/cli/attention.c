@@ -2,7 +2,6 @@
 #include "cli/options.h"
 #include "lab/study/attention.h"
 #include "lab/study/predict.h"
-#include <stdlib.h>
 
 static int attention(const invocation *c, void *options)
 {
@@ -16,10 +15,8 @@ static int attention(const invocation *c, void *options)
                           (long long)o->figure);
     if (o->figure > 0 && !has_suffix(o->out, ".svg") && !has_suffix(o->out, ".pdf") && !has_suffix(o->out, ".png"))
         return call_usage(c, "-o %s: expected .svg, .pdf or .png for a figure", o->out);
-    char *path = run_model_path(o->run, &c->p, &e);
-    int bad = !path || attention_show(o, path, &e);
-    free(path);
-    return bad ? call_failed(c, &e) : 0;
+    AUTOFREE char *path = run_model_path(o->run, &c->p, &e);
+    return !path || attention_show(o, path, &e) ? call_failed(c, &e) : 0;
 }
 
 #define AT(field) offsetof(attention_options, field)

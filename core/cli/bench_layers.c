@@ -154,7 +154,7 @@ double layer_crossover(const layer *l, const layer *other)
 
 static void print_json(const layer *l, const layers_options *o)
 {
-    str device = {0}, label = {0};
+    CLEANUP(str_free) str device = {0}, label = {0};
     json_string(&device, cpu_description());
     json_string(&label, l->label);
     for (size_t i = 0; i < l->n; i++)
@@ -164,8 +164,6 @@ static void print_json(const layer *l, const layers_options *o)
                str_text(&label), str_text(&device), (long long)l->at[i].n, (long long)o->sentences,
                (long long)o->d_model, (long long)o->heads, l->at[i].ms, l->at[i].forward_flops, l->at[i].flops,
                l->at[i].bytes, (long long)l->at[i].chain, (long long)o->threads);
-    str_free(&device);
-    str_free(&label);
 }
 
 const layer *layers_recurrent(const layer *l, size_t n)
@@ -256,7 +254,7 @@ static int bind(layer *l, const settings *row, const layers_options *o, void *cf
 int layer_measure(layer *l, const char *name, const settings *row, const int64_t *n, size_t n_lengths,
                   const layers_options *o, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     if (!(l->p = plugin_find(AB_ATTENTION, name, e))) return -1;
     if (!l->label) l->label = l->p->desc.name;
     void *cfg = arena_alloc(&a, l->p->desc.cfg_size + 16);
@@ -267,7 +265,6 @@ int layer_measure(layer *l, const char *name, const settings *row, const int64_t
         if (bad) fail_in(e, "%s at n = %lld: ", name, (long long)n[i]);
         l->n = i + 1;
     }
-    arena_free(&a);
     return bad ? -1 : 0;
 }
 
@@ -294,7 +291,7 @@ static int layers(const invocation *c, void *options)
     int64_t lengths[MOST_POINTS];
     err e = {0};
     layer *l = NULL;
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     int bad = parse_lengths(o, lengths, &n_lengths, &e);
     if (!bad && o->d_model % o->heads)
         bad = fail(&e, "--d-model %lld: expected a multiple of the %lld heads", (long long)o->d_model,
@@ -321,7 +318,6 @@ static int layers(const invocation *c, void *options)
     if (!bad) bad = check_set(o, l, n, &e);
     for (size_t i = 0; i < n && !bad && o->json; i++) print_json(&l[i], o);
     if (!bad && !o->json) print_table(l, n, o);
-    arena_free(&a);
     return bad ? call_failed(c, &e) : 0;
 }
 

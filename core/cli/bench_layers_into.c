@@ -85,10 +85,9 @@ static int write_row(db *d, const read_row *row, const layer *l, const layer *re
 
 static int read_rows(const char *experiment, const places *p, arena *a, read_experiment *x, err *e)
 {
-    reader *r = reader_open(&p->db, e);
+    CLEANUP(reader_end) reader *r = reader_open(&p->db, e);
     int rc = r ? reader_experiment(r, experiment, READ_VALUES, a, x, e) : -1;
     if (rc == 1) rc = reader_no_experiment(r, experiment, e);
-    reader_close(r);
     size_t done = 0;
     for (size_t i = 0; !rc && i < x->n_rows; i++)
         for (size_t k = 0; k < x->rows[i].n_runs; k++)

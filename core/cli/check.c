@@ -40,13 +40,11 @@ static int check_coordinates(void *self)
 {
     const coordinates_call *call = self;
     const check_options *o = call->o;
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     err e = {0};
     settings set = {0}, mup = {0};
     settings_set(&mup, "parametrization", "mup", &a);
-    char *base = xprintf("%lld", (long long)coordinate_widths[0]);
-    settings_set(&mup, "base_d_model", base, &a);
-    free(base);
+    settings_set(&mup, "base_d_model", arena_printf(&a, "%lld", (long long)coordinate_widths[0]), &a);
     for (size_t i = 0; i < o->set.n && !e.text[0]; i++) {
         char *key = arena_strdup(&a, o->set.at[i]), *value = strchr(key, '=');
         if (!value) fail(&e, "-s %s: expected KEY=VALUE", key);
@@ -59,7 +57,6 @@ static int check_coordinates(void *self)
     int bad = e.text[0] ||
               print_coordinates("parametrization = standard: change of each number, by d_model", &set, &e) ||
               (puts(""), print_coordinates("parametrization = mup: change of each number, by d_model", &mup, &e));
-    arena_free(&a);
     return bad ? call_failed(call->c, &e) : 0;
 }
 

@@ -82,9 +82,8 @@ static void offer_list(const place *at, const char *list) /* "a|b|c"; omits plac
 
 static void offer_key(const place *at, const char *plugin, const char *name)
 {
-    char *word = xprintf("%s%s%s=", plugin ? plugin : "", plugin ? "." : "", name);
+    AUTOFREE char *word = xprintf("%s%s%s=", plugin ? plugin : "", plugin ? "." : "", name);
     offer(at, word);
-    free(word);
 }
 
 static void offer_keys(const place *at)
@@ -102,9 +101,8 @@ static void offer_plugins(const place *at, const char *kind)
     const plugin_schemas *all = run_schemas();
     for (size_t i = 0; i < all->n; i++) {
         const plugin_schema *s = &all->list[i];
-        char *full = xprintf("%s/%s", s->kind, s->name);
+        AUTOFREE char *full = xprintf("%s/%s", s->kind, s->name);
         if (!kind || same(kind, s->kind)) offer(at, kind ? s->name : full);
-        free(full);
     }
 }
 
@@ -123,19 +121,18 @@ static void offer_values(const place *at, const char *key)
     if (!found) return;
     if (!dot && config_plugin_kind(key)) offer_plugins(at, config_plugin_kind(key));
     if (found->type == AB_BOOL) offer_list(at, "true|false");
-    if (found->type != AB_CHOICE) return;
-    offer_list(at, found->choices);
+    if (found->type == AB_CHOICE) offer_list(at, found->choices);
 }
 
 /* Offers the database's experiments, and with `runs` their rows; in bash no names that bash splits (= or blanks). */
 static void offer_experiments(const place *at, bool runs)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     err e = {0};
     read_listed *list;
     size_t n = 0;
     const char *shell = getenv("ABLATE_SHELL");
-    reader *r = file_exists(at->p->db.path) ? reader_open(&at->p->db, &e) : NULL;
+    CLEANUP(reader_end) reader *r = file_exists(at->p->db.path) ? reader_open(&at->p->db, &e) : NULL;
     if (r && reader_list(r, &a, &list, &n, &e)) n = 0;
     for (size_t i = 0; i < n; i++) {
         read_experiment x;
@@ -145,8 +142,6 @@ static void offer_experiments(const place *at, bool runs)
             if (!same(shell, "bash") || !strpbrk(x.rows[k].name, "= "))
                 offer(at, arena_printf(&a, "%s/%s", list[i].name, x.rows[k].name));
     }
-    reader_close(r);
-    arena_free(&a);
 }
 
 /* Names the plugin of a file after the file and does not open it, because pressing a key must run no code. It has no
@@ -164,9 +159,9 @@ static const plugin_schema *not_opened(void *memory, const char *kind, const cha
 /* Offers the rows of the INI on the command line. */
 static void offer_rows(const place *at)
 {
-    str errors = {0};
-    spec s = {0};
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
+    CLEANUP(str_free) str errors = {0};
+    CLEANUP(spec_free) spec s = {0};
     plugin_schemas plugins = *run_schemas();
     plugins.open = not_opened, plugins.user = &a;
     const char *path = NULL;
@@ -174,9 +169,6 @@ static void offer_rows(const place *at)
         if (has_suffix(at->word[i], ".ini")) path = at->word[i];
     if (path && !spec_read(&s, path, &(spec_options){0}, &plugins, &errors))
         for (size_t i = 0; i < s.n_rows; i++) offer(at, s.rows[i].name);
-    spec_free(&s);
-    str_free(&errors);
-    arena_free(&a);
 }
 
 /* ---- the word being typed ---- */
@@ -222,14 +214,12 @@ static void offer_setting(const place *at)
         offer_keys(at);
         return;
     }
-    char *key = xstrndup(at->typed, (size_t)(sign - at->typed)),
-         *before = xstrndup(at->typed, (size_t)(sign - at->typed) + 1);
+    AUTOFREE char *key = xstrndup(at->typed, (size_t)(sign - at->typed)),
+                  *before = xstrndup(at->typed, (size_t)(sign - at->typed) + 1);
     place value = *at;
     value.typed = sign + 1;
     value.before = before;
     offer_values(&value, key);
-    free(key);
-    free(before);
 }
 
 /* word[n] is being typed, n > 1. */
@@ -267,9 +257,8 @@ static void offer_commands(const place *at)
         const char *name = all_commands[i]->name;
         size_t n = strcspn(name, " ");
         bool again = i && !strncmp(all_commands[i - 1]->name, name, n) && strcspn(all_commands[i - 1]->name, " ") == n;
-        char *first = xstrndup(name, n);
+        AUTOFREE char *first = xstrndup(name, n);
         if (all_commands[i]->does && !again) offer(at, first);
-        free(first);
     }
 }
 

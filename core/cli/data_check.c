@@ -57,12 +57,9 @@ static size_t columns_of(const char *line, size_t n)
 
 static void scan(const char *path, text_report *r)
 {
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     err none = {0};
-    if (has_suffix(path, ".tar.gz") || gzip_read(path, SIZE_MAX, &text, &none)) {
-        str_free(&text);
-        return;
-    }
+    if (has_suffix(path, ".tar.gz") || gzip_read(path, SIZE_MAX, &text, &none)) return;
     const char *at = str_text(&text), *end = at + text.n;
     bool table = has_suffix(path, ".tsv") || has_suffix(path, ".tsv.gz");
     size_t line = 1, columns = 0;
@@ -77,7 +74,6 @@ static void scan(const char *path, text_report *r)
         if (!columns) columns = found > 2 ? found : 2;
         if (table && found != columns) add_place(&r->columns, r->all, "%s:%zu", path, line);
     }
-    str_free(&text);
 }
 
 /* Returns the path as tasks read it: without '/' it is in the data folder. */
@@ -88,28 +84,20 @@ static char *data_path(const char *name, const char *data_dir)
 
 static void scan_all(const char *place, const char *data_dir, text_report *r)
 {
-    char *path = data_path(place, data_dir);
-    const char *plus = file_exists(path) ? NULL : strchr(place, '+');
-    char *first = plus ? xstrndup(place, (size_t)(plus - place)) : xstrdup(place);
-    free(path);
-    path = data_path(first, data_dir);
+    AUTOFREE char *whole = data_path(place, data_dir);
+    const char *plus = file_exists(whole) ? NULL : strchr(place, '+');
+    AUTOFREE char *first = plus ? xstrndup(place, (size_t)(plus - place)) : xstrdup(place),
+                  *path = data_path(first, data_dir), *second = plus ? data_path(plus + 1, data_dir) : NULL;
     struct dirent **file = NULL;
     int n = scandir(path, &file, NULL, alphasort);
     for (int i = 0; i < n; i++) {
-        char *one = path_join(path, file[i]->d_name);
+        AUTOFREE char *one = path_join(path, file[i]->d_name);
         if (*file[i]->d_name != '.' && !is_folder(one)) scan(one, r);
-        free(one);
         free(file[i]);
     }
     free(file);
-    if (n < 0) {
-        char *second = plus ? data_path(plus + 1, data_dir) : NULL;
-        scan(path, r);
-        if (second) scan(second, r);
-        free(second);
-    }
-    free(path);
-    free(first);
+    if (n < 0) scan(path, r);
+    if (n < 0 && second) scan(second, r);
 }
 
 /* ---- the report ---- */
@@ -216,19 +204,17 @@ static int check(const invocation *c, void *options)
     bool all = c->verbosity > 0; /* name the lines of all faults */
     char message[1024] = "";
     err e = {0};
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     settings given = {0};
     void *self = NULL;
     data_report r;
     pair_report pairs = {.all = all};
     text_report text = {.all = all};
-    grid t = {0};
+    CLEANUP(grid_free) grid t = {0};
     bool faults = false;
     const plugin *x = plugin_open(AB_TASK, o->task, &e);
     if (!x) return call_failed(c, &e);
-    char *key = xprintf("%s.data", o->task);
-    settings_set(&given, key, c->word[0], &a);
-    free(key);
+    settings_set(&given, arena_printf(&a, "%s.data", o->task), c->word[0], &a);
     if (same(o->task, "translation")) {
         settings_set(&given, "translation.src", o->src, &a);
         settings_set(&given, "translation.tgt", o->tgt, &a);
@@ -254,8 +240,6 @@ static int check(const invocation *c, void *options)
     }
     print_finding(&t, "another number of columns than line 1", &text.columns, all);
     print_grid(&t);
-    grid_free(&t);
-    arena_free(&a);
     return bad ? call_failed(c, &e) : o->strict && faults ? 1 : 0;
 }
 

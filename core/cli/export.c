@@ -5,7 +5,6 @@
 #include "network/formats/formats.h"
 #include "network/train/train.h"
 #include "tensor/cpu/cpu.h"
-#include <stdlib.h>
 
 typedef struct {
     const char *out;
@@ -20,24 +19,19 @@ static int experiment(const invocation *c, const export_options *o, size_t *file
     const char *name = c->n_words ? c->word[0] : NULL;
     if (name && has_suffix(name, ".safetensors"))
         return fail(e, "%s is a model: expected --format ctranslate2, huggingface or gguf", name);
-    reader *r = reader_open_any(&c->p.db, e);
-    int rc = r ? export_write(r, name, (enum export_format)o->format, o->out, files, e) : -1;
-    reader_close(r);
-    return rc;
+    CLEANUP(reader_end) reader *r = reader_open_any(&c->p.db, e);
+    return r ? export_write(r, name, (enum export_format)o->format, o->out, files, e) : -1;
 }
 
 static int model_of(const invocation *c, const export_options *o, const char *format, size_t *files, err *e)
 {
     model m = {0};
     vocab *src = NULL, *tgt = NULL;
-    char *path = run_model_path(c->word[0], &c->p, e);
-    int rc = path ? train_load(path, &m, F32, &cpu_backend, &src, &tgt, e) : -1;
-    if (!rc) {
-        rc = model_export(&m, src, tgt, format, o->out, files, e);
-        model_free(&m);
-        vocabs_free(src, tgt);
-    }
-    free(path);
+    AUTOFREE char *path = run_model_path(c->word[0], &c->p, e);
+    if (!path || train_load(path, &m, F32, &cpu_backend, &src, &tgt, e)) return -1;
+    int rc = model_export(&m, src, tgt, format, o->out, files, e);
+    model_free(&m);
+    vocabs_free(src, tgt);
     return rc;
 }
 

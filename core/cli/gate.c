@@ -79,7 +79,7 @@ static void print_json(const gathered *g, const gathered_row *row, size_t m, con
                    {"delta", c->delta},        {"low", c->low},
                    {"high", c->high},          {"p", c->p},
                    {"level", c->stream_level}, {"place", (double)row->row->place}};
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     json_open(&out, NULL, '{');
     json_key_text(&out, "answer", a->word);
     json_key_text(&out, "experiment", g->x.name);
@@ -90,7 +90,6 @@ static void print_json(const gathered *g, const gathered_row *row, size_t m, con
     json_key_text(&out, "why", str_text(&a->why));
     str_add(&out, "}\n");
     fputs(str_text(&out), stdout);
-    str_free(&out);
 }
 
 /* Finds the named row; NULL and a message. */
@@ -119,10 +118,10 @@ static int gate(const invocation *c, void *options)
 {
     const gate_options *o = options;
     err e = {0};
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     gathered g = {0};
     table_options t = {.metrics = &o->metric, .n_metrics = o->metric ? 1 : 0};
-    reader *r = reader_open_any(&c->p.db, &e);
+    CLEANUP(reader_end) reader *r = reader_open_any(&c->p.db, &e);
     int rc = r ? gather(r, c->word[0], &t, false, &a, &g, &e) : -1, code = 1;
     if (rc > 0) rc = reader_no_experiment(r, c->word[0], &e);
     gathered_row *row = rc ? NULL : find_row(&g, c->word[1], &e);
@@ -142,8 +141,6 @@ static int gate(const invocation *c, void *options)
         code = is.code;
         str_free(&is.why);
     }
-    arena_free(&a);
-    reader_close(r);
     return row ? code : call_failed(c, &e);
 }
 

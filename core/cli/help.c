@@ -43,7 +43,7 @@ static void add_piece(str *out, const char *piece, size_t indent, size_t *column
 
 void command_usage(const command *what, str *out)
 {
-    str head = {0}, piece = {0};
+    CLEANUP(str_free) str head = {0}, piece = {0};
     str_addf(&head, "usage: %s %s", program_name, what->name);
     size_t column = head.n, indent = head.n + 1;
     str_add(out, str_text(&head));
@@ -56,13 +56,11 @@ void command_usage(const command *what, str *out)
             add_piece(out, str_text(&piece), indent, &column);
         }
     str_addc(out, '\n');
-    str_free(&head);
-    str_free(&piece);
 }
 
 static void one_option(const option *o, str *out)
 {
-    str left = {0};
+    CLEANUP(str_free) str left = {0};
     const char *space = strchr(o->name, ' ');
     if (space) str_addf(&left, "%s, ", space + 1);
     str_addf(&left, "%.*s", (int)strcspn(o->name, " "), o->name);
@@ -78,15 +76,13 @@ static void one_option(const option *o, str *out)
     column = INDENT;
     wrap(out, o->help, INDENT, &column);
     if (listed && strlen(o->value) > 14) {
-        str list = {0};
+        CLEANUP(str_free) str list = {0};
         str_add(&list, ": ");
         for (const char *p = o->value; *p; p++) str_add(&list, *p == '|' ? ", " : (char[]){*p, 0});
         wrap(out, str_text(&list), INDENT, &column);
-        str_free(&list);
     }
     if (o->type == OPTION_LIST) wrap(out, " (may be repeated)", INDENT, &column);
     str_addc(out, '\n');
-    str_free(&left);
 }
 
 void command_help(const command *what, str *out)

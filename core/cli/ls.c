@@ -104,7 +104,7 @@ static void print_older(const invocation *c, reader *r, const char *experiment)
 
 static int list_experiments(const invocation *c, reader *r, bool json, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_listed *list;
     size_t n;
     away_list away = {0};
@@ -115,10 +115,9 @@ static int list_experiments(const invocation *c, reader *r, bool json, err *e)
         for (size_t i = 0; i < n; i++) experiment_json(&list[i], &out);
         json_print_lines(&out);
     } else if (!rc) {
-        grid t = {0};
+        CLEANUP(grid_free) grid t = {0};
         experiments_grid(list, n, &t);
         print_grid(&t);
-        grid_free(&t);
         const char *const *names;
         size_t recorded = 0;
         if (!reader_recorded_names(r, &a, &names, &recorded, NULL) && recorded)
@@ -127,7 +126,6 @@ static int list_experiments(const invocation *c, reader *r, bool json, err *e)
         call_say(c, n ? "`ablate ls EXPERIMENT` lists its runs.\n"
                       : "No experiments yet: try `ablate run experiments/quick.ini`\n");
     }
-    arena_free(&a);
     return rc;
 }
 
@@ -216,11 +214,11 @@ static void older_json(const read_older *x, str *out)
 static int list_older(reader *r, const char *name, bool json, err *e)
 {
     static const char *const headings[] = {"run", "row", "seed", "status", "ended", "settings that differ"};
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_older *list;
     size_t n;
     int rc = reader_older(r, name, &a, &list, &n, e);
-    grid t = {0};
+    CLEANUP(grid_free) grid t = {0};
     str out = {0};
     for (size_t i = 0; i < LENGTH(headings); i++) grid_column(&t, headings[i], i == 0 || i == 2);
     for (size_t i = 0; i < n && !rc; i++) {
@@ -235,14 +233,12 @@ static int list_older(reader *r, const char *name, bool json, err *e)
     }
     if (!rc && json) json_print_lines(&out);
     if (!rc && !json) print_grid(&t);
-    grid_free(&t);
-    arena_free(&a);
     return rc;
 }
 
 static int list_runs(const invocation *c, reader *r, const char *name, bool json, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_experiment x;
     int rc = reader_experiment(r, name, READ_VALUES, &a, &x, e);
     away_list away = {0};
@@ -255,20 +251,18 @@ static int list_runs(const invocation *c, reader *r, const char *name, bool json
                 run_json(&x.rows[i], &x.rows[i].runs[k], &away, &out);
         json_print_lines(&out);
     } else if (!rc) {
-        grid t = {0};
+        CLEANUP(grid_free) grid t = {0};
         runs_grid(&x, &away, &t);
         print_grid(&t);
-        grid_free(&t);
         print_older(c, r, x.name);
     }
-    arena_free(&a);
     return rc;
 }
 
 /* Lists the experiments that the project recorded. */
 static int list_recorded(reader *r, bool json, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     const char *const *names;
     size_t n;
     int rc = reader_recorded_names(r, &a, &names, &n, e);
@@ -279,7 +273,6 @@ static int list_recorded(reader *r, bool json, err *e)
         else
             puts(names[i]);
     if (!rc && json) json_print_lines(&out);
-    arena_free(&a);
     return rc;
 }
 
@@ -290,13 +283,12 @@ static int ls(const invocation *c, void *options)
     if (o->older && !c->n_words) return call_usage(c, "--older needs an experiment");
     if (o->recorded && (o->older || c->n_words))
         return call_usage(c, "--recorded cannot be combined with %s", c->n_words ? "an experiment" : "--older");
-    reader *r = (o->recorded || c->n_words ? reader_open_any : reader_open)(&c->p.db, &e);
+    CLEANUP(reader_end) reader *r = (o->recorded || c->n_words ? reader_open_any : reader_open)(&c->p.db, &e);
     int rc = !r            ? -1
              : o->recorded ? list_recorded(r, o->json, &e)
              : o->older    ? list_older(r, c->word[0], o->json, &e)
              : c->n_words  ? list_runs(c, r, c->word[0], o->json, &e)
                            : list_experiments(c, r, o->json, &e);
-    reader_close(r);
     return rc ? call_failed(c, &e) : 0;
 }
 

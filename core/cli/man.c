@@ -54,7 +54,7 @@ static void roff_command(const command *c, str *out)
 static int man(const invocation *c, void *options)
 {
     (void)c, (void)options;
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     str_add(&out, ".TH ABLATE 1 \"\" \"ablate " ABLATE_VERSION "\" \"User Commands\"\n"
                   ".SH NAME\nablate \\- which part of a Transformer matters\n"
                   ".SH SYNOPSIS\n.B ablate\n.I COMMAND\n[\n.I OPTION\n]...\n"
@@ -80,9 +80,7 @@ static int man(const invocation *c, void *options)
             ".SH EXIT STATUS\n0: success. 1: something failed. 2: invalid command line or INI. Some commands\n"
             "answer with 3 and 4, as their help says.\n"
             "130 or 143: interrupted; the same command resumes.\n");
-    int bad = fputs(str_text(&out), stdout) < 0;
-    str_free(&out);
-    return bad;
+    return fputs(str_text(&out), stdout) < 0;
 }
 
 const command man_command = {.name = "man",

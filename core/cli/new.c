@@ -3,7 +3,6 @@
 #include "cli/options.h"
 #include "network/plugin/plugin.h"
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define HEAD(what)                                                                                                     \
@@ -140,11 +139,10 @@ static const char experiment[] =
 /* Returns the skeleton of a plugin in Python; on failure NULL and e. */
 static char *python_skeleton(const char *kind, err *e)
 {
-    char *folder = plugin_python_folder(e), *path = folder ? xprintf("%s/ablate/skeletons/%s.py", folder, kind) : NULL;
+    AUTOFREE char *folder = plugin_python_folder(e),
+                  *path = folder ? xprintf("%s/ablate/skeletons/%s.py", folder, kind) : NULL;
     str text = {0};
     if (!path || file_read(path, &text, e)) str_free(&text);
-    free(folder);
-    free(path);
     return text.s;
 }
 
@@ -168,15 +166,13 @@ static void fill_in(str *out, const char *text, const char *name, const char *se
 
 static int new_experiment(const invocation *c, const char *name, err *e)
 {
-    char *path = xprintf("%s.ini", name);
-    str text = {0};
+    AUTOFREE char *path = xprintf("%s.ini", name);
+    CLEANUP(str_free) str text = {0};
     fill_in(&text, experiment, name, "");
     int rc = write_new(path, &text, e);
     if (!rc)
         printf("%s\n\nits costs:   ablate run %s --dry-run\ntrain it:    ablate run %s\nthe keys:    docs/ini.md\n",
                path, path, path);
-    str_free(&text);
-    free(path);
     return rc ? call_failed(c, e) : 0;
 }
 
@@ -185,25 +181,24 @@ static int new_plugin(const invocation *c, void *options)
     (void)options;
     const char *kind = c->word[0];
     bool python = has_suffix(c->word[1], ".py");
-    char *name = xstrndup(c->word[1], strlen(c->word[1]) - (python ? 3 : 0));
+    AUTOFREE char *name = xstrndup(c->word[1], strlen(c->word[1]) - (python ? 3 : 0));
     err e = {0};
     size_t at = 0;
     if (same(kind, "experiment") && is_name(name)) return new_experiment(c, name, &e);
     while (at < LENGTH(skeletons) && !same(plugin_kind_name(skeletons[at].kind), kind)) at++;
     if (at == LENGTH(skeletons) && !same(kind, "experiment")) {
-        str kinds = {0};
+        CLEANUP(str_free) str kinds = {0};
         for (size_t i = 0; i < LENGTH(skeletons); i++)
             str_addf(&kinds, "%s%s", i ? ", " : "", plugin_kind_name(skeletons[i].kind));
         fail(&e, "found kind '%s', expected one of %s, experiment", kind, str_text(&kinds));
-        str_free(&kinds);
         return call_failed(c, &e);
     }
     if (!is_name(name)) {
         fail(&e, "found the name '%s', expected lowercase letters, digits and _, starting with a letter", name);
         return call_failed(c, &e);
     }
-    char *path = xprintf(python ? "%s.py" : "%s.c", name), *own = python ? python_skeleton(kind, &e) : NULL;
-    str text = {0};
+    AUTOFREE char *path = xprintf(python ? "%s.py" : "%s.c", name), *own = python ? python_skeleton(kind, &e) : NULL;
+    CLEANUP(str_free) str text = {0};
     fill_in(&text, own ? own : skeletons[at].text, name, skeletons[at].self);
     if (!e.text[0]) write_new(path, &text, &e);
     const char *quote = strchr(plugin_include(), ' ') ? "'" : "";
@@ -216,10 +211,6 @@ static int new_plugin(const invocation *c, void *options)
             "%s = ./%s.c   (rebuilt when changed)\n"
             "the guide:   docs/plugins.md\n",
             path, quote, plugin_include(), quote, path, name, name, kind, name);
-    str_free(&text);
-    free(path);
-    free(own);
-    free(name);
     return e.text[0] ? call_failed(c, &e) : 0;
 }
 

@@ -75,17 +75,12 @@ static int unknown(const command *what, const char *word, err *e)
     size_t n = 0;
     for (const option *o = what->options; o && o->name && n < LENGTH(names); o++)
         option_name(o, text[n]), names[n] = text[n], n++;
-    char *bare = xstrndup(word, strcspn(word, "="));
+    AUTOFREE char *bare = xstrndup(word, strcspn(word, "="));
     const char *now = new_name(bare, renamed);
     size_t length;
-    if (now && find_option(what, now, &length))
-        fail(e, "%s was renamed to %s", bare, now);
-    else if (old_word(what->name, bare))
-        fail(e, "%s is gone: %s", bare, old_word(what->name, bare));
-    else
-        fail(e, "unknown option %s%s", bare, suggestion(bare, names, n, ""));
-    free(bare);
-    return -1;
+    if (now && find_option(what, now, &length)) return fail(e, "%s was renamed to %s", bare, now);
+    if (old_word(what->name, bare)) return fail(e, "%s is gone: %s", bare, old_word(what->name, bare));
+    return fail(e, "unknown option %s%s", bare, suggestion(bare, names, n, ""));
 }
 
 /* Writes "text, md or json". */
@@ -105,11 +100,9 @@ static int parse_word(const option *o, const char *name, const char *value, int 
     char text[32][64];
     size_t n = 0;
     while (n < LENGTH(choices) && value_word(o->value, (int)n, text[n])) choices[n] = text[n], n++;
-    str list = {0};
+    CLEANUP(str_free) str list = {0};
     list_words(o->value, &list);
-    fail(e, "%s %s: expected %s%s", name, value, str_text(&list), suggestion(value, choices, n, ""));
-    str_free(&list);
-    return -1;
+    return fail(e, "%s %s: expected %s%s", name, value, str_text(&list), suggestion(value, choices, n, ""));
 }
 
 static int parse_number(const option *o, const char *name, const char *value, double *at, err *e)
@@ -248,10 +241,10 @@ static void free_lists(const command *what, char *options)
 int command_run(const command *what, int argc, char **argv, const places *p)
 {
     err e = {0};
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     invocation c = {
         .what = what, .p = *p, .argc = argc, .argv = argv, .word = xcalloc((size_t)argc + 1, sizeof *c.word)};
-    char *options = xcalloc(1, what->size + 1);
+    AUTOFREE char *options = xcalloc(1, what->size + 1);
     bool help = false;
     int code;
     if (what->defaults) memcpy(options, what->defaults, what->size);
@@ -265,9 +258,7 @@ int command_run(const command *what, int argc, char **argv, const places *p)
         code = what->run(&c, options);
     }
     free_lists(what, options);
-    free(options);
     free((void *)c.word);
-    str_free(&text);
     return code;
 }
 
@@ -284,7 +275,7 @@ int call_failed(const invocation *c, const err *e)
 int call_usage(const invocation *c, const char *fmt, ...)
 {
     err e = {0};
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     va_list args;
     va_start(args, fmt);
     fail_list(&e, fmt, args);
@@ -292,7 +283,6 @@ int call_usage(const invocation *c, const char *fmt, ...)
     call_failed(c, &e);
     command_usage(c->what, &text);
     fprintf(stderr, "%srun `%s %s --help` for its options.\n", str_text(&text), program_name, c->what->name);
-    str_free(&text);
     return WRONG_USAGE;
 }
 

@@ -3,7 +3,6 @@
 #include "lab/study/predict.h"
 #include "network/train/train.h"
 #include "tensor/cpu/cpu.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { SMALLEST_PART = 64, LARGEST_PART = 4096 }; /* lines */
@@ -47,19 +46,18 @@ int pairs_read(const invocation *c, const pairs_options *o,
     input_part in = {0};
     if (!o->run) return call_usage(c, "expected either --run or --model");
     cpu_threads((int)o->threads);
-    char *path = input_check(&e) ? NULL : run_model_path(o->run, &c->p, &e);
+    AUTOFREE char *path = input_check(&e) ? NULL : run_model_path(o->run, &c->p, &e);
     bool open = path && !train_load(path, &m, F32, &cpu_backend, &src, &tgt, &e);
     if (open && !src) fail(&e, "%s is a decoder-only model: it has no source to pair a target with", path);
     size_t most = SMALLEST_PART;
     while (!e.text[0] && input_next(&in, most, &e) == 1) {
-        const char **lines = xmalloc(2 * in.n * sizeof *lines);
+        AUTOFREE const char **lines = xmalloc(2 * in.n * sizeof *lines);
         pairs p = {0};
         if (!input_check_text(&in, &e) && !split(&in, lines, lines + in.n, &e) &&
             !pairs_encode(&p, lines, lines + in.n, (int64_t)in.n, src, tgt, &e) && !check_reach(&m, &p, in.first, &e) &&
             !f(self, &m, src, tgt, &p, in.first, &e))
             output_flush(&e);
         pairs_free(&p);
-        free(lines);
         most = input_more(&in, most, LARGEST_PART);
     }
     input_end(&in);
@@ -67,6 +65,5 @@ int pairs_read(const invocation *c, const pairs_options *o,
         model_free(&m);
         vocabs_free(src, tgt);
     }
-    free(path);
     return e.text[0] ? call_failed(c, &e) : 0;
 }

@@ -29,8 +29,8 @@ static int read_effect(const char *text, double *effect, char metric[64], err *e
 static int print_plan(const invocation *c, const plan_options *o, const plan_subject *s, double effect,
                       const char *metric, err *e)
 {
-    arena a = {0};
-    str out = {0};
+    CLEANUP(arena_free) arena a = {0};
+    CLEANUP(str_free) str out = {0};
     gathered g = {0};
     plan_task t = {.experiment = s->name,
                    .rows = s->rows,
@@ -43,27 +43,24 @@ static int print_plan(const invocation *c, const plan_options *o, const plan_sub
     const char *like = o->like ? o->like : s->name;
     table_options table = {.trials = 1};
     err none = {0};
-    reader *r = reader_open_any(&c->p.db, o->like ? e : &none);
+    CLEANUP(reader_end) reader *r = reader_open_any(&c->p.db, o->like ? e : &none);
     int found = r ? gather(r, like, &table, false, &a, &g, e) : 1;
     int bad = found < 0 ||
               (found && o->like && fail(e, "found no experiment \"%s\"; `ablate ls` lists the experiments", like));
     if (!found) t.runs = &g;
     if (!bad) bad = plan_print(&t, &out, e);
     if (!bad) fputs(str_text(&out), stdout);
-    str_free(&out);
-    arena_free(&a);
-    reader_close(r);
     return bad ? 1 : 0;
 }
 
 /* Without --detect: prints the complete command, from the experiment's results in the database. */
 static void print_what_to_add(const invocation *c, const plan_subject *s)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     gathered g = {0};
     err none = {0};
     table_options table = {.trials = 1};
-    reader *r = reader_open(&c->p.db, &none);
+    CLEANUP(reader_end) reader *r = reader_open(&c->p.db, &none);
     bool found = r && !gather(r, s->name, &table, false, &a, &g, &none), seeds = false;
     const char *metric = found && g.headline >= 0 ? g.metrics[g.headline] : NULL;
     for (size_t i = 0; i < g.x.n_rows && metric; i++) seeds = seeds || g.rows[i].of[g.headline].n > 1;
@@ -74,8 +71,6 @@ static void print_what_to_add(const invocation *c, const plan_subject *s)
         seeds ? "" : ", and the standard deviation over seeds, since no row of this experiment has two runs",
         c->word[0], metric, seeds ? "" : " --sd 0.5");
     if (!seeds) fputs("or --like EXPERIMENT: the standard deviation of that experiment instead of --sd\n", stderr);
-    arena_free(&a);
-    reader_close(r);
 }
 
 static const char *usual_metric(const char *task)
@@ -86,17 +81,15 @@ static const char *usual_metric(const char *task)
 /* Counts the rows of an experiment of the database: trained, imported or recorded. */
 static int look_up(const invocation *c, plan_subject *s, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     gathered g = {0};
     table_options table = {.trials = 1};
-    reader *r = reader_open_any(&c->p.db, e);
+    CLEANUP(reader_end) reader *r = reader_open_any(&c->p.db, e);
     int found = r ? gather(r, s->name, &table, false, &a, &g, e) : -1;
     for (size_t i = 0; !found && i < g.x.n_rows; i++) {
         if (g.x.rows[i].same_as) continue;
         s->rows += g.rows[i].base != i, s->bases += g.rows[i].base == i;
     }
-    arena_free(&a);
-    reader_close(r);
     return found > 0 ? fail(e, "%s: found no such INI file, and no such experiment; `ablate ls` lists the experiments",
                             s->name)
                      : found;
@@ -119,20 +112,17 @@ static int plan(const invocation *c, void *options)
 {
     const plan_options *o = options;
     err e = {0};
-    str errors = {0};
-    spec s = {0};
+    CLEANUP(str_free) str errors = {0}, folders = {0};
+    CLEANUP(spec_free) spec s = {0};
     if (!file_exists(c->word[0])) {
         plan_subject named = {.name = c->word[0], .metric = "PPL"};
         int code = look_up(c, &named, &e) ? 1 : plan_for(c, o, &named, &e);
         return code == 1 && e.text[0] ? call_failed(c, &e) : code;
     }
-    str folders = {0};
     spec_plugin_path(c->word[0], &(spec_options){0}, &folders);
     plugin_add_path(str_text(&folders));
-    str_free(&folders);
     if (spec_read(&s, c->word[0], NULL, run_schemas(), &errors)) {
         fprintf(stderr, "%s", str_text(&errors));
-        str_free(&errors);
         return 2;
     }
     plan_subject subject = {.name = s.name,
@@ -142,8 +132,6 @@ static int plan(const invocation *c, void *options)
     for (size_t i = 0; i < s.n_rows; i++)
         subject.rows += compared(&s.rows[i]), subject.bases += s.rows[i].run && !compared(&s.rows[i]);
     int code = plan_for(c, o, &subject, &e);
-    spec_free(&s);
-    str_free(&errors);
     return code == 1 && e.text[0] ? call_failed(c, &e) : code;
 }
 

@@ -42,10 +42,8 @@ static int plot(const invocation *c, void *options)
         return call_usage(c, "%s: a second experiment is for --forest, which draws both side by side", c->word[1]);
     o->plot.experiment = c->n_words ? c->word[0] : NULL;
     o->plot.beside = c->n_words > 1 ? c->word[1] : NULL;
-    reader *r = reader_open_any(&c->p.db, &e);
-    int rc = r ? plot_write(r, &o->plot, &e) : -1;
-    reader_close(r);
-    return rc ? call_failed(c, &e) : 0;
+    CLEANUP(reader_end) reader *r = reader_open_any(&c->p.db, &e);
+    return !r || plot_write(r, &o->plot, &e) ? call_failed(c, &e) : 0;
 }
 
 #define AT(field) offsetof(plot_command_options, field)

@@ -2,7 +2,6 @@
 #include "network/model/fusion.h"
 #include "network/plugin/plugin.h"
 #include "cli/results.h"
-#include <stdlib.h>
 #include <string.h>
 
 static const char *type_name(ab_type t)
@@ -27,7 +26,7 @@ static void plugin_json(const plugin *p, str *out)
     json_key_text(out, "file", p->path);
     json_key_text(out, "sha256", p->sha256);
     json_open(out, "parameters", '[');
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     for (const ab_option *q = p->desc.params; q && q->name; q++) {
         json_open(out, NULL, '{');
         json_key_text(out, "name", q->name);
@@ -37,7 +36,6 @@ static void plugin_json(const plugin *p, str *out)
         json_key_text(out, "about", q->doc);
         str_addc(out, '}');
     }
-    arena_free(&a);
     str_add(out, "]}");
 }
 
@@ -45,7 +43,7 @@ static void plugin_json(const plugin *p, str *out)
 static void print(const plugin *p, bool parameters, str *json)
 {
     err e = {0};
-    str why = {0};
+    CLEANUP(str_free) str why = {0};
     if (json) {
         plugin_json(p, json);
         return;
@@ -56,7 +54,6 @@ static void print(const plugin *p, bool parameters, str *json)
     if (how && step)
         printf("    attention of a model that uses it, on the CPU: %s; in decoding steps: %s\n", how, step);
     if (how && why.n) printf("    composed, because %s\n", str_text(&why));
-    str_free(&why);
 }
 
 int plugins_list(const invocation *c, const char *kind, bool json)
@@ -76,16 +73,14 @@ int plugins_list(const invocation *c, const char *kind, bool json)
         for (size_t i = 0; i < n; i++) {
             const ab_plugin *d = &all[i]->desc;
             if (d->kind != k) continue;
-            char *full = xprintf("%s/%s", plugin_kind_name(k), d->name);
+            AUTOFREE char *full = xprintf("%s/%s", plugin_kind_name(k), d->name);
             if (!kind || (slash ? same(full, kind) : same(plugin_kind_name(k), kind)))
                 print(all[i], kind != NULL, json ? &list : NULL), shown++;
-            free(full);
         }
     if (json && shown) json_print_lines(&list);
     if (shown) return 0;
-    str kinds = {0};
+    CLEANUP(str_free) str kinds = {0};
     for (ab_kind k = 1; k < AB_KIND_COUNT; k++) str_addf(&kinds, "%s%s", k == 1 ? "" : ", ", plugin_kind_name(k));
     fail(&e, "no plugin '%s'; kinds are %s", kind ? kind : "", str_text(&kinds));
-    str_free(&kinds);
     return call_failed(c, &e), 2;
 }

@@ -27,19 +27,15 @@ static int query(const invocation *c, void *options)
 {
     const query_options *o = options;
     err e = {0};
-    str sql = {0};
+    CLEANUP(str_free) str sql = {0};
     enum query_format f = o->json ? QUERY_JSON : (enum query_format)o->format;
-    if (!o->list && read_sql(c, &sql, &e)) {
-        str_free(&sql);
-        return call_usage(c, "%s", e.text);
-    }
+    if (!o->list && read_sql(c, &sql, &e)) return call_usage(c, "%s", e.text);
     bool compared = !o->list && file_exists(c->p.db.path) &&
                     (strcasestr(str_text(&sql), "paired") || strcasestr(str_text(&sql), "compar"));
     int rc = compared ? store_comparisons(&c->p.db, NULL, &e) : 0;
     if (!rc)
         rc = o->list ? query_list(&c->p.db, c->n_words ? c->word[0] : NULL, f == QUERY_JSON, stdout, &e)
                      : query_print(&c->p.db, str_text(&sql), f, (double)o->limit, stdout, &e);
-    str_free(&sql);
     return rc ? call_failed(c, &e) : 0;
 }
 

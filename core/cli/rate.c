@@ -58,8 +58,8 @@ static void add_field(str *out, const char *text, char end)
 static int numbers_of(const rate_options *o, const read_detail *d, const lines *source, double **stats, size_t *n,
                       double *mean, err *e)
 {
-    lines hyp = {0}, ref = {0}, said = {0};
-    str in = {0};
+    CLEANUP(lines_free) lines hyp = {0}, ref = {0}, said = {0};
+    CLEANUP(str_free) str in = {0};
     double sum = 0;
     int bad = lines_of(d, o->split, "hyp", &hyp, e) || lines_of(d, o->split, "ref", &ref, e);
     if (!bad && o->source && source->n != hyp.n)
@@ -83,8 +83,6 @@ static int numbers_of(const rate_options *o, const read_detail *d, const lines *
             (*stats)[2 * i] = v / 100, (*stats)[2 * i + 1] = 1, sum += v;
     }
     *n = hyp.n, *mean = hyp.n ? sum / (double)hyp.n : NAN;
-    lines_free(&hyp), lines_free(&ref), lines_free(&said);
-    str_free(&in);
     return bad;
 }
 
@@ -93,13 +91,14 @@ static int numbers_of(const rate_options *o, const read_detail *d, const lines *
 static int rate_run(const invocation *c, const rate_options *o, reader *r, db *d, int64_t id, const lines *source,
                     err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_detail detail;
-    double *stats = NULL, mean = 0;
+    AUTOFREE double *stats = NULL;
+    double mean = 0;
     size_t n = 0;
     int bad = reader_run(r, id, &a, &detail, e);
     if (!bad) bad = numbers_of(o, &detail, source, &stats, &n, &mean, e);
-    char *signature = xprintf("%s%s", mark, o->command);
+    AUTOFREE char *signature = xprintf("%s%s", mark, o->command);
     const aggregation *sum = aggregation_of(AB_SUM_RATIO);
     db_result result = {.metric = c->word[1],
                         .direction = o->lower ? "min" : "max",
@@ -118,9 +117,6 @@ static int rate_run(const invocation *c, const rate_options *o, reader *r, db *d
     }
     if (!bad) bad = db_put_beside(d, id, &result, 1, NULL, 0, e);
     if (!bad) call_say(c, "%s s%lld: %s %.4g\n", detail.row, (long long)detail.run.seed, c->word[1], mean);
-    free(stats);
-    free(signature);
-    arena_free(&a);
     return bad;
 }
 
@@ -128,15 +124,15 @@ static int rate(const invocation *c, void *options)
 {
     const rate_options *o = options;
     err e = {0};
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_experiment x;
-    lines source = {0};
+    CLEANUP(lines_free) lines source = {0};
     size_t rated = 0;
     const char *name = c->word[1];
     if (!*name || !is_printable(name, false) || strchr(name, ' '))
         return call_usage(c, "found the metric \"%s\", expected a name without blanks", name);
     signal(SIGPIPE, SIG_IGN);
-    reader *r = reader_open(&c->p.db, &e);
+    CLEANUP(reader_end) reader *r = reader_open(&c->p.db, &e);
     int rc = r ? reader_experiment(r, c->word[0], READ_VALUES, &a, &x, &e) : -1;
     if (rc == 1) rc = reader_no_experiment(r, c->word[0], &e);
     if (!rc && o->source) rc = file_lines(o->source, &source.text, &source.at, &source.n, &e);
@@ -150,9 +146,6 @@ static int rate(const invocation *c, void *options)
         }
     if (!rc && !rated) rc = fail(&e, "%s: found no run that was trained here and is done", c->word[0]);
     db_close(d);
-    reader_close(r);
-    lines_free(&source);
-    arena_free(&a);
     return rc ? call_failed(c, &e) : 0;
 }
 

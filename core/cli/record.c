@@ -2,7 +2,6 @@
 #include "base/below.h"
 #include "cli/options.h"
 #include "lab/archive/artifact.h"
-#include <stdlib.h>
 
 typedef struct {
     const char *statistics;
@@ -13,9 +12,9 @@ static int record(const invocation *c, void *options)
     const record_options *o = options;
     err e = {0};
     if (same(o->statistics, "")) return call_usage(c, "--statistics: found nothing, expected METRIC,... or none");
-    char *name = xprintf("%s.json.gz", c->word[0]), *folder = path_join(c->p.root, "experiments/recorded");
-    char *path = c->n_words > 1 ? xstrdup(c->word[1]) : path_below(folder, name, &e);
-    str left_out = {0};
+    AUTOFREE char *name = xprintf("%s.json.gz", c->word[0]), *folder = path_join(c->p.root, "experiments/recorded"),
+                  *path = c->n_words > 1 ? xstrdup(c->word[1]) : path_below(folder, name, &e);
+    CLEANUP(str_free) str left_out = {0};
     db_export_options how = {RECORD_POINTS, same(o->statistics, "none") ? "" : o->statistics, &left_out};
     int bad = !path || record_write(&c->p, c->word[0], path, &how, &e);
     if (!bad) call_say(c, "%s\n", path);
@@ -24,10 +23,6 @@ static int record(const invocation *c, void *options)
                  "Left out: per-sentence statistics of %s. Tables of the record show no intervals, p or verdicts in "
                  "these metrics.\n",
                  left_out.s);
-    str_free(&left_out);
-    free(name);
-    free(folder);
-    free(path);
     return bad ? call_failed(c, &e) : 0;
 }
 

@@ -2,7 +2,6 @@
 #include "cli/replay.h"
 #include "lab/sweep/sweep.h"
 #include "network/plugin/plugin.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* Splits INI/ROW: the file ends at ".ini"; the rest is the row, by default base. */
@@ -15,7 +14,7 @@ static const char *row_of(const char *text, char **file)
 
 static const spec_row *find_row(const spec *s, const char *name, err *e)
 {
-    const char **names = xcalloc(s->n_rows, sizeof *names);
+    AUTOFREE const char **names = xcalloc(s->n_rows, sizeof *names);
     const spec_row *found = NULL;
     for (size_t i = 0; i < s->n_rows; i++) {
         names[i] = s->rows[i].name;
@@ -26,18 +25,17 @@ static const spec_row *find_row(const spec *s, const char *name, err *e)
     else if (found->n_tunes)
         fail(e, "row %s: %s is found by a search: train it with `ablate run`, then `ablate replay` its run", name,
              found->tunes[0].key);
-    free(names);
     return e->text[0] ? NULL : found;
 }
 
 static int train(const invocation *c, const replay_call *o, const spec *s, const spec_row *row, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     settings set = {0};
-    str json = {0};
+    CLEANUP(str_free) str json = {0};
     for (size_t i = 0; i < row->placed.n; i++) settings_set(&set, row->placed.at[i].key, row->placed.at[i].value, &a);
-    replay_job j = {0};
-    prepared found = {0};
+    CLEANUP(replay_job_free) replay_job j = {0};
+    CLEANUP(prepared_free) prepared found = {0};
     spec alone = *s;
     alone.rows = (spec_row *)row, alone.n_rows = 1;
     int bad = check_origins(&alone, &c->p.db, &found, e);
@@ -51,19 +49,15 @@ static int train(const invocation *c, const replay_call *o, const spec *s, const
         call_say(c, "%s, seed %lld, from its start\n", row->name, (long long)j.job.seed);
         bad = replay_train(&j, e) != TRAIN_DONE;
     }
-    replay_job_free(&j);
-    prepared_free(&found);
-    str_free(&json);
-    arena_free(&a);
     return bad;
 }
 
 int replay_ini(const invocation *c, replay_call *o)
 {
     err e = {0};
-    str errors = {0}, folders = {0};
-    spec s = {0};
-    char *file = NULL;
+    CLEANUP(str_free) str errors = {0}, folders = {0};
+    CLEANUP(spec_free) spec s = {0};
+    AUTOFREE char *file = NULL;
     const char *name = row_of(c->word[0], &file);
     spec_options from = {.set = o->set.at, .n_set = o->set.n};
     int code = replay_begin(c, &o->what);
@@ -76,10 +70,6 @@ int replay_ini(const invocation *c, replay_call *o)
     if (!code) {
         const spec_row *row = find_row(&s, name, &e);
         if (!row || train(c, o, &s, row, &e)) code = call_failed(c, &e);
-        spec_free(&s);
     }
-    str_free(&errors);
-    str_free(&folders);
-    free(file);
     return code;
 }

@@ -14,11 +14,10 @@ static void ask_stop(int signal_number) { (void)signal_number, stop = 1; }
 
 static int write_page(const invocation *c, reader *r, const char *out, bool live, err *e)
 {
-    str page = {0};
+    CLEANUP(str_free) str page = {0};
     int rc = page_print(r, c->n_words ? c->word[0] : NULL, live, &page, e);
     if (!rc) rc = file_write(out, page.s, page.n, e);
     if (!rc && !live) call_say(c, "%s: %zu KB\n", out, (page.n + 1023) / 1024);
-    str_free(&page);
     return rc;
 }
 
@@ -49,11 +48,10 @@ static int report(const invocation *c, void *options)
     const report_options *o = options;
     err e = {0};
     if (!o->out) return call_usage(c, "expected -o FILE.html, the page to write");
-    reader *r = reader_open_any(&c->p.db, &e);
+    CLEANUP(reader_end) reader *r = reader_open_any(&c->p.db, &e);
     int rc = r ? 0 : -1;
     if (!rc && o->watch) rc = watch_page(c, r, o->out, &e);
     if (!rc) rc = write_page(c, r, o->out, false, &e);
-    reader_close(r);
     return rc ? call_failed(c, &e) : 0;
 }
 

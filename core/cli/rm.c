@@ -62,55 +62,47 @@ static void add_folder(removal *m, const char *path)
  * folders. */
 static void add_files(removal *m, const read_detail *d)
 {
-    char part[64], *folder = path_folder(d->run.log_path ? d->run.log_path : "");
+    char part[64];
+    AUTOFREE char *folder = path_folder(d->run.log_path ? d->run.log_path : "");
     snprintf(part, sizeof part, "-s%lld-g", (long long)d->run.seed);
     char *name = strrchr(folder, '/'), *at = name ? strstr(name, part) : NULL;
     m->missing += at && !is_folder(folder);
-    if (at && is_folder(folder)) {
-        char *prefix = xstrndup(name + 1, (size_t)(at - name - 1) + strlen(part)),
-             *parent = xstrndup(folder, (size_t)(name - folder));
-        DIR *dir = opendir(parent);
-        for (struct dirent *x; dir && (x = readdir(dir));) {
-            char *path = path_join(parent, x->d_name), *config = path_join(path, "config.json");
-            if (has_prefix(x->d_name, prefix) && file_exists(config)) add_folder(m, path);
-            free(path);
-            free(config);
-        }
-        if (dir) closedir(dir);
-        free(prefix);
-        free(parent);
+    if (!at || !is_folder(folder)) return;
+    AUTOFREE char *prefix = xstrndup(name + 1, (size_t)(at - name - 1) + strlen(part)),
+                  *parent = xstrndup(folder, (size_t)(name - folder));
+    DIR *dir = opendir(parent);
+    for (struct dirent *x; dir && (x = readdir(dir));) {
+        AUTOFREE char *path = path_join(parent, x->d_name), *config = path_join(path, "config.json");
+        if (has_prefix(x->d_name, prefix) && file_exists(config)) add_folder(m, path);
     }
-    free(folder);
+    if (dir) closedir(dir);
 }
 
 /* ---- selection ---- */
 
 static int add_run(removal *m, reader *r, int64_t id, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_detail d;
     for (size_t i = 0; i < m->n; i++)
         if (m->id[i] == id) return 0;
-    int rc = reader_run(r, id, &a, &d, e);
-    if (!rc && d.run.status == DB_RUNNING)
-        rc = fail(e, "run %lld (%s/%s, seed %lld) is running; stop it first", (long long)id, d.experiment, d.row,
-                  (long long)d.run.seed);
-    if (!rc) {
-        m->id = grow(m->id, &m->id_cap, m->n + 1, sizeof *m->id);
-        m->lines = grow(m->lines, &m->lines_cap, m->n + 1, sizeof *m->lines);
-        m->id[m->n] = id;
-        m->lines[m->n++] = arena_printf(&m->memory, "run %lld  %s/%s seed %lld, %s", (long long)id, d.experiment, d.row,
-                                        (long long)d.run.seed, db_status_text(d.run.status));
-        add_files(m, &d);
-    }
-    arena_free(&a);
-    return rc;
+    if (reader_run(r, id, &a, &d, e)) return -1;
+    if (d.run.status == DB_RUNNING)
+        return fail(e, "run %lld (%s/%s, seed %lld) is running; stop it first", (long long)id, d.experiment, d.row,
+                    (long long)d.run.seed);
+    m->id = grow(m->id, &m->id_cap, m->n + 1, sizeof *m->id);
+    m->lines = grow(m->lines, &m->lines_cap, m->n + 1, sizeof *m->lines);
+    m->id[m->n] = id;
+    m->lines[m->n++] = arena_printf(&m->memory, "run %lld  %s/%s seed %lld, %s", (long long)id, d.experiment, d.row,
+                                    (long long)d.run.seed, db_status_text(d.run.status));
+    add_files(m, &d);
+    return 0;
 }
 
 static int find_runs(removal *m, const invocation *c, const rm_options *o, err *e)
 {
-    arena a = {0};
-    reader *r = reader_open(&c->p.db, e);
+    CLEANUP(arena_free) arena a = {0};
+    CLEANUP(reader_end) reader *r = reader_open(&c->p.db, e);
     int rc = r ? 0 : -1;
     int64_t *ids, number;
     size_t n = 0;
@@ -123,8 +115,6 @@ static int find_runs(removal *m, const invocation *c, const rm_options *o, err *
     }
     if (!rc && o->experiment) rc = reader_all_runs(r, o->experiment, o->older, &a, &ids, &n, e);
     for (size_t k = 0; k < n && !rc && o->experiment; k++) rc = add_run(m, r, ids[k], e);
-    reader_close(r);
-    arena_free(&a);
     return rc;
 }
 

@@ -12,14 +12,11 @@ static sweep_call call_of(const invocation *c)
 
 static bool is_experiment(const invocation *c, const char *name)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     err e = {0};
     read_experiment x;
-    reader *r = reader_open_any(&c->p.db, &e);
-    bool found = r && !reader_experiment(r, name, READ_VALUES, &a, &x, &e);
-    reader_close(r);
-    arena_free(&a);
-    return found;
+    CLEANUP(reader_end) reader *r = reader_open_any(&c->p.db, &e);
+    return r && !reader_experiment(r, name, READ_VALUES, &a, &x, &e);
 }
 
 /* Returns the INI file in this folder with the nearest name, in the arena, or NULL. */
@@ -43,7 +40,7 @@ static const char *near_file(const char *path, arena *a)
 /* Prints INI files that may have been meant, after one could not be opened. */
 static void print_what_there_is(const invocation *c)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     const char *near = near_file(c->word[0], &a);
     if (is_experiment(c, c->word[0]))
         fprintf(stderr,
@@ -51,7 +48,6 @@ static void print_what_there_is(const invocation *c)
                 c->word[0], c->word[0]);
     else if (near)
         fprintf(stderr, "did you mean %s?\n", near);
-    arena_free(&a);
 }
 
 static int run(const invocation *c, void *typed)

@@ -1,7 +1,6 @@
 /* score_likelihood.c - ablate score likelihood: computes a model's probability of a given target. */
 #include "cli/pairs.h"
 #include "network/train/train.h"
-#include <stdlib.h>
 
 typedef struct {
     pairs_options from;
@@ -10,10 +9,9 @@ typedef struct {
 static int score(void *self, model *m, const vocab *src, const vocab *tgt, const pairs *p, size_t first, err *e)
 {
     (void)self, (void)src, (void)tgt, (void)first;
-    double(*nll)[2] = xcalloc((size_t)p->n + 1, sizeof *nll);
+    AUTOFREE double(*nll)[2] = xcalloc((size_t)p->n + 1, sizeof *nll);
     train_score(m, p, nll[0], NULL, e);
     for (int64_t i = 0; i < p->n && !e->text[0]; i++) printf("%.6f\t%.0f\n", -nll[i][0], nll[i][1]);
-    free(nll);
     return e->text[0] ? -1 : 0;
 }
 

@@ -3,7 +3,6 @@
 #include "cli/results.h"
 #include "lab/report/row_runs.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -17,7 +16,7 @@ typedef struct {
 
 static void show_line(const char *key, const char *value)
 {
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     str_add_shown(&text, value, true); /* a path may have control characters */
     printf(KEY, key);
     for (const char *p = text.s; *p; p++) { /* further lines are aligned with the first */
@@ -25,7 +24,6 @@ static void show_line(const char *key, const char *value)
         if (*p == '\n' && p[1]) printf(KEY, "");
     }
     putchar('\n');
-    str_free(&text);
 }
 
 /* Prints a column of the last attempt in readable units. */
@@ -46,18 +44,17 @@ static void show_field(const char *key, const char *value)
         printf(KEY "%s\n", "uncommitted changes",
                same(value, "0") ? "no" : "yes (ablate query \"SELECT data FROM blob\")");
     } else {
-        char *label = xstrdup(key);
+        AUTOFREE char *label = xstrdup(key);
         for (char *p = label; *p; p++)
             if (*p == '_') *p = ' ';
         show_line(same(key, "git_commit") ? "commit" : label, value);
-        free(label);
     }
 }
 
 /* Prints settings such as "heads = 8" in lines of at most 100 characters. */
 static int show_settings(reader *r, int64_t run, err *e)
 {
-    str ini = {0}, lines = {0};
+    CLEANUP(str_free) str ini = {0}, lines = {0};
     int rc = reader_run_ini(r, run, &ini, e);
     const char *base = rc ? NULL : strstr(str_text(&ini), "[base]\n");
     size_t column = 0;
@@ -69,8 +66,6 @@ static int show_settings(reader *r, int64_t run, err *e)
         p += n;
     }
     if (!rc) show_line("settings", str_text(&lines));
-    str_free(&ini);
-    str_free(&lines);
     return rc;
 }
 
@@ -154,9 +149,9 @@ static void run_json(const read_detail *d, str *out)
 
 static int show_one(reader *r, int64_t id, const show_options *o, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_detail d;
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     int rc = o->ini ? reader_run_ini(r, id, &out, e) : reader_run(r, id, &a, &d, e);
     if (!rc && o->json)
         run_json(&d, &out);
@@ -165,8 +160,6 @@ static int show_one(reader *r, int64_t id, const show_options *o, err *e)
     else if (!rc && !o->ini)
         rc = show_run(r, &d, e);
     if (!rc) fwrite(str_text(&out), 1, out.n, stdout);
-    str_free(&out);
-    arena_free(&a);
     return rc;
 }
 
@@ -174,12 +167,12 @@ static int show(const invocation *c, void *options)
 {
     const show_options *o = options;
     err e = {0};
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     int64_t *ids = NULL;
     size_t n = 0;
     if (o->ini + !!o->hyp + !!o->ref + o->json > 1)
         return call_usage(c, "expected at most one of --ini, --json, --hyp and --ref");
-    reader *r = reader_open_any(&c->p.db, &e);
+    CLEANUP(reader_end) reader *r = reader_open_any(&c->p.db, &e);
     int rc = r ? reader_find_runs(r, c->word[0], &a, &ids, &n, &e) : -1;
     bool one = o->ini || o->hyp || o->ref;
     if (!rc && n > 1 && one)
@@ -191,8 +184,6 @@ static int show(const invocation *c, void *options)
         rc = show_one(r, ids[i], o, &e);
     }
     if (!rc && o->json) fputs("\n]\n", stdout);
-    reader_close(r);
-    arena_free(&a);
     return rc ? call_failed(c, &e) : 0;
 }
 

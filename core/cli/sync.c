@@ -4,7 +4,6 @@
 #include "lab/launch/launch.h"
 #include "lab/results/read.h"
 #include <dirent.h>
-#include <stdlib.h>
 
 typedef struct {
     bool wait;
@@ -24,14 +23,11 @@ static int sync_one(const invocation *c, db *d, const char *name, const char *fo
 /* Do the database and the experiment exist? */
 static int is_there(const invocation *c, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_experiment x;
-    reader *r = reader_open(&c->p.db, e); /* creates no database */
+    CLEANUP(reader_end) reader *r = reader_open(&c->p.db, e); /* creates no database */
     int rc = r && c->n_words ? reader_experiment(r, c->word[0], READ_BRIEF, &a, &x, e) : r ? 0 : -1;
-    if (rc == 1) rc = reader_no_experiment(r, c->word[0], e);
-    reader_close(r);
-    arena_free(&a);
-    return rc;
+    return rc == 1 ? reader_no_experiment(r, c->word[0], e) : rc;
 }
 
 /* Synchronises one experiment, or all with runs that other engines train. */
@@ -39,7 +35,7 @@ static int sync_run(const invocation *c, void *options)
 {
     err e = {0};
     if (is_there(c, &e)) return call_failed(c, &e);
-    char *folder = db_runs_folder(&c->p.db);
+    AUTOFREE char *folder = db_runs_folder(&c->p.db);
     db *d = db_open(&c->p.db, &e);
     int bad = !d;
     if (d && c->n_words) bad = sync_one(c, d, c->word[0], folder, options, &e);
@@ -51,7 +47,6 @@ static int sync_run(const invocation *c, void *options)
     }
     if (all) closedir(all);
     db_close(d);
-    free(folder);
     return bad ? call_failed(c, &e) : 0;
 }
 

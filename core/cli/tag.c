@@ -7,7 +7,7 @@
 static int tag(const invocation *c, void *options)
 {
     (void)options;
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     err e = {0};
     const char *equals = strchr(c->word[1], '='), *value = equals ? equals + 1 : NULL;
     const char *name = arena_strndup(&a, c->word[1], equals ? (size_t)(equals - c->word[1]) : SIZE_MAX);
@@ -26,7 +26,6 @@ static int tag(const invocation *c, void *options)
     for (size_t i = 0; i < n && !rc; i++) rc = db_tag_run(d, ids[i], name, value, &e);
     db_close(d);
     if (!rc) call_say(c, "%s of %zu run%s\n", value ? "set" : "removed", n, n == 1 ? "" : "s");
-    arena_free(&a);
     return wrong ? call_usage(c, "%s", e.text) : rc ? call_failed(c, &e) : 0;
 }
 

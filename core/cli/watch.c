@@ -63,7 +63,7 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
     }
     fputs("\033[?1049h\033[?25l", stdout); /* alternate screen, no cursor */
     while (!stop && !rc) {
-        str frame = {0};
+        CLEANUP(str_free) str frame = {0};
         size_t wrong;
         measure(false, &v);
         double began = ticks();
@@ -77,7 +77,6 @@ static int full_screen(const invocation *c, const watch_options *o, err *e)
         }
         printf("q ends\033[K\033[J");
         fflush(stdout);
-        str_free(&frame);
         if (!rc && !stop && !wait_key(o->every, &v)) break;
     }
     fputs("\033[?25h\033[?1049l", stdout);
@@ -98,7 +97,7 @@ static int watch(const invocation *c, void *options)
     if (o->lines) return call_usage(c, "--lines is only valid with --log");
     if (o->once || !isatty(1)) {
         watch_view v = {0};
-        str frame = {0};
+        CLEANUP(str_free) str frame = {0};
         measure(true, &v);
         double began = ticks();
         watch_source *w = watch_source_open(&c->p.db, c->n_words ? c->word[0] : NULL, &e);
@@ -106,7 +105,6 @@ static int watch(const invocation *c, void *options)
         watch_source_close(w);
         if (!rc) fputs(str_text(&frame), stdout);
         if (c->verbosity > 0) fprintf(stderr, "drawn in %.1f ms\n", (ticks() - began) * 1e3);
-        str_free(&frame);
     } else {
         rc = full_screen(c, o, &e);
     }
