@@ -1,5 +1,4 @@
 /* freeze.c - writes a sweep as rows of the database: experiment, variants, aliases, runs. */
-#include "base/cleanup.h"
 #include "lab/results/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -57,11 +56,7 @@ static int64_t write_variant(db *d, int64_t experiment, const db_row_spec *row, 
         "isississsss", experiment, row->group ? row->group : "", (int64_t)ord, row->name,
         row->change ? row->change : "", (int64_t)row->is_base, row->paper_row, row->not_applicable, row->config_hash,
         row->config_json, row->planned);
-    if (rc != 1 || write_params(d, id, row, e)) {
-        fail_in(e, "row \"%s\": ", row->name);
-        return -1;
-    }
-    return id;
+    return rc != 1 || write_params(d, id, row, e) ? fail_in(e, "row \"%s\": ", row->name) : id;
 }
 
 static int write_alias(db *d, int64_t variant, const db_row_spec *row, size_t ord, err *e)
@@ -83,7 +78,7 @@ static size_t first_equal(const db_experiment_spec *x, size_t i)
 /* Fills variants[i] with the variant of row i, 0 for rows that only repeat another one. */
 static int write_rows(db *d, int64_t experiment, const db_experiment_spec *x, int64_t *variants, err *e)
 {
-    int64_t *of = xcalloc(x->n_rows, sizeof *of);
+    AUTOFREE int64_t *of = xcalloc(x->n_rows, sizeof *of);
     int rc = 0;
     for (size_t i = 0; i < x->n_rows && !rc; i++) {
         size_t first = first_equal(x, i);
@@ -95,20 +90,20 @@ static int write_rows(db *d, int64_t experiment, const db_experiment_spec *x, in
             rc = write_alias(d, of[i], &x->rows[i], i, e);
         }
     }
-    free(of);
     return rc;
 }
+
+/* SQL: plugins of ?2 whose PLACE ($.file, $.sha256) differs from that of the last attempt of run ?1. */
+#define PLUGINS_WITH_ANOTHER(PLACE)                                                                                    \
+    " FROM attempt a,json_each(a.plugins_json) o JOIN json_each(?2) n ON n.key=o.key WHERE a.run_id=?1 AND "           \
+    "a.n=(SELECT max(n) FROM attempt WHERE run_id=?1 AND plugins_json IS NOT NULL) AND o.type='object' AND "           \
+    "json_extract(o.value,'" PLACE "')<>json_extract(n.value,'" PLACE "')"
 
 /* Does some plugin that the run's last attempt used have another sha256 now? 1, 0, -1. */
 static int plugins_differ(db *d, int64_t run, const char *now, err *e)
 {
     int64_t differ = 0;
-    int rc =
-        sql_int(d->q, e, &differ,
-                "SELECT count(*) FROM attempt a,json_each(a.plugins_json) o JOIN json_each(?2) n ON n.key=o.key"
-                " WHERE a.run_id=?1 AND a.n=(SELECT max(n) FROM attempt WHERE run_id=?1 AND plugins_json IS NOT NULL)"
-                " AND o.type='object' AND json_extract(o.value,'$.sha256')<>json_extract(n.value,'$.sha256')",
-                "is", run, now);
+    int rc = sql_int(d->q, e, &differ, "SELECT count(*)" PLUGINS_WITH_ANOTHER("$.sha256"), "is", run, now);
     return rc < 0 ? -1 : differ > 0;
 }
 
@@ -117,10 +112,8 @@ static int record_loaded(db *d, int64_t run, const char *now, err *e)
 {
     return sql_do(d->q, e, "DELETE FROM tag WHERE run_id=?1 AND tag='" DB_LOADED "'", "i", run) ||
            sql_do(d->q, e,
-                  "INSERT INTO tag(run_id,tag,value) SELECT ?1,'" DB_LOADED "',?2 WHERE EXISTS(SELECT 1 FROM attempt a,"
-                  "json_each(a.plugins_json) o JOIN json_each(?2) n ON n.key=o.key WHERE a.run_id=?1 AND a.n=(SELECT "
-                  "max(n) FROM attempt WHERE run_id=?1 AND plugins_json IS NOT NULL) AND o.type='object' AND "
-                  "json_extract(o.value,'$.file')<>json_extract(n.value,'$.file'))",
+                  "INSERT INTO tag(run_id,tag,value) SELECT ?1,'" DB_LOADED
+                  "',?2 WHERE EXISTS(SELECT 1" PLUGINS_WITH_ANOTHER("$.file") ")",
                   "is", run, now);
 }
 
@@ -172,8 +165,8 @@ static int write_run(db *d, int64_t variant, const db_row_spec *row, size_t ord,
 static int write_runs(db *d, const db_experiment_spec *x, const int64_t *variants, int64_t planned, db_frozen *out,
                       size_t *n, err *e)
 {
-    str seeds = {0};
-    int64_t *done = xcalloc(x->n_rows, sizeof *done); /* [n_rows]: 1 for a row with results */
+    CLEANUP(str_free) str seeds = {0};
+    AUTOFREE int64_t *done = xcalloc(x->n_rows, sizeof *done); /* [n_rows]: 1 for a row with results */
     int rc = 0;
     *n = 0;
     for (size_t i = 0; i < x->n_rows && !rc; i++) {
@@ -197,8 +190,6 @@ static int write_runs(db *d, const db_experiment_spec *x, const int64_t *variant
             int put = write_run(d, variants[i], &x->rows[i], *n, done[i], &out[*n], e);
             *n += put > 0, rc = put < 0 ? -1 : 0;
         }
-    str_free(&seeds);
-    free(done);
     return rc;
 }
 
@@ -206,7 +197,7 @@ static int write_runs(db *d, const db_experiment_spec *x, const int64_t *variant
 static int check_others(db *d, const db_experiment_spec *x, err *e)
 {
     int64_t live = 0, lost = 0;
-    str hashes = {0}, seeds = {0};
+    CLEANUP(str_free) str hashes = {0}, seeds = {0};
     for (size_t i = 0; i < x->n_rows; i++) str_addf(&hashes, "%s\"%s\"", i ? "," : "[", x->rows[i].config_hash);
     str_addc(&hashes, ']');
     json_ids(&seeds, x->seeds, x->n_seeds);
@@ -226,8 +217,6 @@ static int check_others(db *d, const db_experiment_spec *x, err *e)
                   "another process is training this experiment, and %lld of the experiment's runs are not in this "
                   "spec; wait for that process to end, add the rows and seeds of those runs, or rename this experiment",
                   (long long)lost);
-    str_free(&hashes);
-    str_free(&seeds);
     return rc < 0 ? -1 : 0;
 }
 
@@ -235,7 +224,7 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
 {
     *out = NULL, *n = 0;
     if (db_release_dead(d, x->name, NULL, e) || tx_begin(d, true, e)) return -1;
-    int64_t *variants = xcalloc(x->n_rows, sizeof *variants);
+    AUTOFREE int64_t *variants = xcalloc(x->n_rows, sizeof *variants);
     db_frozen *runs = xcalloc(x->n_rows * x->n_seeds, sizeof *runs);
     int64_t id = -1, planned = 0;
     const char *seeds = strstr(x->spec_ini, "\nseeds");
@@ -255,7 +244,6 @@ int db_freeze(db *d, const db_experiment_spec *x, db_frozen **out, size_t *n, er
     if (!rc) rc = write_runs(d, x, variants, planned, runs, n, e);
     if (!rc) rc = view_refresh(d->q, id, e);
     rc = tx_end(d, rc, e);
-    free(variants);
     if (rc) {
         free(runs), *n = 0;
         return fail_in(e, "experiment \"%s\": ", x->name);

@@ -1,6 +1,7 @@
 /* internal.h - shared by the files of core/lab/results: statements, transactions, opening. */
 #ifndef ABLATE_RESULTS_INTERNAL_H
 #define ABLATE_RESULTS_INTERNAL_H
+#include "base/cleanup.h"
 #include "lab/results/db.h"
 #include "lab/results/read.h"
 #include <sqlite3.h>
