@@ -72,9 +72,8 @@ static void suggest(sqlite3 *q, const char *said, err *e)
     bool table = has_prefix(said, "no such table"), column = has_prefix(said, "no such column");
     size_t n = 0;
     int rc = 0;
-    arena mem = {0};
+    CLEANUP(arena_free) arena mem = {0};
     if (!name || (!table && !column)) return;
-    sqlite3_set_authorizer(q, NULL, NULL);
     sqlite3_stmt *s = sql_open(q, NULL,
                                table ? "SELECT name FROM sqlite_master WHERE type IN('table','view')"
                                      : "SELECT DISTINCT c.name FROM sqlite_master m,pragma_table_info(m.name) c",
@@ -86,13 +85,11 @@ static void suggest(sqlite3 *q, const char *said, err *e)
         n += strcasecmp(known[n], typed) != 0; /* the typed word is no suggestion */
     }
     if (!(column && suggest_tables(q, typed, e))) add_to(e, "%s", suggestion(typed, known, n, "\""));
-    arena_free(&mem);
 }
 
 /* If the statement names an experiment that SQL cannot read, such as table3-small, adds the name of its view. */
 static void suggest_view(sqlite3 *q, const char *sql, err *e)
 {
-    sqlite3_set_authorizer(q, NULL, NULL);
     sqlite3_stmt *s = sql_open(
         q, NULL,
         "SELECT name,view_name FROM experiment WHERE instr(?1,name) AND name<>view_name ORDER BY length(name) DESC",
@@ -110,11 +107,12 @@ static sqlite3_stmt *prepare(sqlite3 *q, const char *sql, err *e)
     bool refused = false;
     sqlite3_set_authorizer(q, allow, &refused);
     int rc = sqlite3_prepare_v2(q, sql, -1, &s, &rest);
+    sqlite3_set_authorizer(q, NULL, NULL);             /* the authorizer's argument lives only in this function */
     if (refused || (s && !sqlite3_stmt_readonly(s))) { /* VACUUM calls no authorizer */
         fail(e, "query: found a statement that would change the database, expected one that reads (SELECT, "
                 "WITH, EXPLAIN or a reading PRAGMA); `ablate rm` removes runs");
     } else if (rc != SQLITE_OK) {
-        char *said = xstrdup(sqlite3_errmsg(q));
+        AUTOFREE char *said = xstrdup(sqlite3_errmsg(q));
         int at = sqlite3_error_offset(q);
         if (at >= 0)
             fail(e, "query: %s, at \"%.24s\"", said, sql + at);
@@ -122,16 +120,13 @@ static sqlite3_stmt *prepare(sqlite3 *q, const char *sql, err *e)
             fail(e, "query: %s", said);
         suggest(q, said, e);
         suggest_view(q, sql, e);
-        free(said);
     } else if (!s) {
         fail(e, "query: found no SQL, expected a statement such as \"SELECT * FROM results\"");
     } else if (rest[strspn(rest, " \t\r\n;")]) {
         fail(e, "query: found a second statement at \"%.24s\", expected one", rest + strspn(rest, " \t\r\n;"));
     } else {
-        sqlite3_set_authorizer(q, NULL, NULL); /* the authorizer's argument lives only up to here */
         return s;
     }
-    sqlite3_set_authorizer(q, NULL, NULL);
     sqlite3_finalize(s);
     return NULL;
 }
@@ -218,7 +213,7 @@ static void pad(FILE *out, const char *text, size_t to, bool right, bool last)
 
 static int print_text(sqlite3_stmt *s, FILE *out, err *e)
 {
-    sheet t = {0};
+    CLEANUP(sheet_free) sheet t = {0};
     int rc = fill(&t, s, e);
     for (size_t i = 0; i < t.rows && !rc; i++)
         for (size_t j = 0; j < t.columns; j++) {
@@ -226,7 +221,6 @@ static int print_text(sqlite3_stmt *s, FILE *out, err *e)
             pad(out, t.cell[i * t.columns + j], t.width[j], t.number[j] && t.rows > 1, last);
             fputs(last ? "\n" : "  ", out);
         }
-    sheet_free(&t);
     return rc;
 }
 
@@ -242,7 +236,7 @@ static void md_cell(FILE *out, const char *text)
 
 static int print_md(sqlite3_stmt *s, FILE *out, err *e)
 {
-    sheet t = {0};
+    CLEANUP(sheet_free) sheet t = {0};
     int rc = fill(&t, s, e);
     for (size_t i = 0; i < t.rows && !rc; i++) {
         fputc('|', out);
@@ -252,14 +246,13 @@ static int print_md(sqlite3_stmt *s, FILE *out, err *e)
             fprintf(out, "%s%s", j ? "" : "|", t.number[j] && t.rows > 1 ? "---:|" : "---|");
         if (!i) fputc('\n', out);
     }
-    sheet_free(&t);
     return rc;
 }
 
 static int print_csv(sqlite3_stmt *s, FILE *out, err *e)
 {
     int columns = sqlite3_column_count(s), rc = 1;
-    str line = {0};
+    CLEANUP(str_free) str line = {0};
     for (bool first = true; rc == 1; first = false) {
         str_clear(&line);
         for (int j = 0; j < columns; j++) {
@@ -271,14 +264,13 @@ static int print_csv(sqlite3_stmt *s, FILE *out, err *e)
         fprintf(out, "%s\r\n", line.s);
         rc = sql_next(s, e);
     }
-    str_free(&line);
     return rc;
 }
 
 static int print_json(sqlite3_stmt *s, FILE *out, err *e)
 {
     int columns = sqlite3_column_count(s), rc;
-    str line = {0};
+    CLEANUP(str_free) str line = {0};
     fputc('[', out);
     for (int n = 0; (rc = sql_next(s, e)) == 1; n++) {
         str_clear(&line);
@@ -291,7 +283,6 @@ static int print_json(sqlite3_stmt *s, FILE *out, err *e)
         fputs(line.s, out);
     }
     fputs("\n]\n", out);
-    str_free(&line);
     return rc;
 }
 
@@ -302,12 +293,8 @@ int query_print(const db_options *o, const char *sql, enum query_format format, 
 {
     static int (*const print[])(sqlite3_stmt *, FILE *, err *) = {print_text, print_csv, print_json, print_md};
     bool recorded = strcasestr(sql, "recorded.");
-    reader *r = (recorded ? reader_open_any : reader_open)(o, e);
-    if (!r) return -1;
-    if (recorded && recorded_attach(r, e)) {
-        reader_close(r);
-        return -1;
-    }
+    CLEANUP(reader_end) reader *r = (recorded ? reader_open_any : reader_open)(o, e);
+    if (!r || (recorded && recorded_attach(r, e))) return -1;
     double until = ticks() + limit;
     if (limit > 0) sqlite3_progress_handler(r->q, 100000, is_over, &until);
     sqlite3_stmt *s = prepare(r->q, sql, e);
@@ -317,6 +304,5 @@ int query_print(const db_options *o, const char *sql, enum query_format format, 
         fail(e, "query: not finished after %g s; --time-limit SECONDS sets another limit (0: none)", limit);
     }
     sqlite3_finalize(s);
-    reader_close(r);
     return rc;
 }
