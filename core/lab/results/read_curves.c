@@ -56,13 +56,10 @@ int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_
     int rc = 0;
     *ids = NULL, *n = 0;
     if (parse_int(text, &id)) {
-        if (recorded_of_run(r, id, &r, e)) return -1;
-        rc = sql_int(r->q, e, &id, "SELECT id FROM run WHERE id=?1", "i", id);
-        if (rc == 0) fail(e, "run %s: not in the database; `ablate ls` lists the experiments", text);
-        if (rc != 1) return -1;
-        *ids = arena_alloc(a, sizeof **ids);
-        **ids = id, *n = 1;
-        return 0;
+        if (recorded_of_run(r, id, &r, e) ||
+            sql_ids(sql_open(r->q, e, "SELECT id FROM run WHERE id=?1", "i", id), a, ids, n, e))
+            return -1;
+        return *n ? 0 : fail(e, "run %s: not in the database; `ablate ls` lists the experiments", text);
     }
     if (recorded_of_name(r, text, &r, e) || cut_name(r, text, a, &experiment, &row, &any, &seed, e)) return -1;
     sqlite3_stmt *s = sql_open(
@@ -82,14 +79,13 @@ int reader_find_runs(reader *r, const char *text, arena *a, int64_t **ids, size_
 
 int64_t reader_find_run(reader *r, const char *text, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     int64_t *ids;
     size_t n;
     int64_t id = reader_find_runs(r, text, &a, &ids, &n, e) ? -1 : ids[0];
     if (id >= 0 && n > 1)
         log_line(LOG_INFO, "%s has %zu seeds; taking the first, run %lld (`ablate show %s` lists all)", text, n,
                  (long long)id, text);
-    arena_free(&a);
     return id;
 }
 

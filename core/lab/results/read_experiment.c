@@ -221,26 +221,20 @@ int reader_away(reader *r, arena *a, read_away **out, size_t *n, err *e)
 
 int reader_no_experiment(reader *r, const char *name, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_listed *list;
     size_t n;
     if (!name) return fail(e, "found no experiments; try `ablate run experiments/quick.ini`");
-    if (reader_list(r, &a, &list, &n, e)) {
-        arena_free(&a);
-        return -1;
-    }
+    if (reader_list(r, &a, &list, &n, e)) return -1;
     const char **names = arena_alloc(&a, (n + 1) * sizeof *names);
-    for (size_t i = 0; i < n; i++) { /* recorded ones without their suffix, unless it was typed */
+    for (size_t i = 0; i < n; i++) /* recorded ones without their suffix, unless it was typed */
         names[i] = has_suffix(name, DB_RECORDED) ? list[i].name : read_plain_name(list[i].name, &a);
-    }
     const char *near = suggestion(name, names, n, "\"");
     if (r->absent && !*near)
-        fail(e, "found no experiment \"%s\" among the recorded ones, and no database at %s; `ablate run` creates one",
-             name, r->path);
-    else
-        fail(e, "found no experiment \"%s\"%s", name, *near ? near : "; `ablate ls` lists the experiments");
-    arena_free(&a);
-    return -1;
+        return fail(
+            e, "found no experiment \"%s\" among the recorded ones, and no database at %s; `ablate run` creates one",
+            name, r->path);
+    return fail(e, "found no experiment \"%s\"%s", name, *near ? near : "; `ablate ls` lists the experiments");
 }
 
 const char *read_origin(const read_run *run)

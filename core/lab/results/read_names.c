@@ -20,12 +20,10 @@ static int load_names(sqlite3 *q, const char *sql, const char *column, const cha
 static const char *listed(const text_list *of, arena *a)
 {
     enum { MOST = 8 };
-    str s = {0};
+    CLEANUP(str_free) str s = {0};
     for (size_t i = 0; i < of->n && i < MOST; i++) str_addf(&s, "%s%s", i ? ", " : "", of->at[i]);
     if (of->n > MOST) str_addf(&s, " and %zu more", of->n - MOST);
-    const char *kept = arena_strdup(a, str_text(&s));
-    str_free(&s);
-    return kept;
+    return arena_strdup(a, str_text(&s));
 }
 
 #define FROM_RUNS                                                                                                      \
@@ -33,12 +31,6 @@ static const char *listed(const text_list *of, arena *a)
     "u.archived=0"
 /* ?2 is DB_RECORDED */
 #define OWN_NAME "CASE WHEN x.name LIKE '%'||?2 THEN substr(x.name,1,length(x.name)-length(?2)) ELSE x.name END"
-
-static int experiments_of(reader *r, const char *row, arena *a, text_list *out, err *e)
-{
-    return load_names(r->q, "SELECT DISTINCT " OWN_NAME FROM_RUNS " WHERE t.name=?1 ORDER BY 1", "experiment.name", row,
-                      DB_RECORDED, a, out, e);
-}
 
 static int all_experiments(reader *r, arena *a, text_list *out, err *e)
 {
@@ -73,7 +65,9 @@ static const char *did_you_mean(const char *given, const text_list *of, const ch
 int names_experiment_of(reader *r, const char *row, arena *a, const char **experiment, err *e)
 {
     text_list in, all, rows;
-    if (experiments_of(r, row, a, &in, e)) return -1;
+    if (load_names(r->q, "SELECT DISTINCT " OWN_NAME FROM_RUNS " WHERE t.name=?1 ORDER BY 1", "experiment.name", row,
+                   DB_RECORDED, a, &in, e))
+        return -1;
     *experiment = in.n == 1 ? in.at[0] : NULL;
     if (in.n == 1) return 0;
     if (in.n)
@@ -95,39 +89,35 @@ int names_experiment_of(reader *r, const char *row, arena *a, const char **exper
 
 bool names_is_experiment(reader *r, const char *name)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     text_list all;
     err none = {0};
-    bool is = !all_experiments(r, &a, &all, &none) && is_among(&all, name);
-    arena_free(&a);
-    return is;
+    return !all_experiments(r, &a, &all, &none) && is_among(&all, name);
 }
 
 int names_not_found(reader *r, const char *text, const char *experiment, const char *row, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     text_list all, rows, seeds;
-    int rc = all_experiments(r, &a, &all, e);
-    if (!rc && !is_among(&all, experiment)) {
+    if (all_experiments(r, &a, &all, e)) return -1;
+    if (!is_among(&all, experiment)) {
         const char *near = did_you_mean(experiment, &all, "", &a);
-        rc = fail(e, "run \"%s\": not in the database: no experiment \"%s\"%s", text, experiment,
-                  *near ? near : "; `ablate ls` lists the experiments");
+        return fail(e, "run \"%s\": not in the database: no experiment \"%s\"%s", text, experiment,
+                    *near ? near : "; `ablate ls` lists the experiments");
     }
-    if (!rc) rc = rows_of(r, experiment, &a, &rows, e);
+    if (rows_of(r, experiment, &a, &rows, e)) return -1;
     bool known = false;
-    for (size_t i = 0; !rc && i < rows.n; i++) known = known || same(rows.at[i], row);
-    if (!rc && !known) {
+    for (size_t i = 0; i < rows.n; i++) known = known || same(rows.at[i], row);
+    if (!known) {
         const char *near = did_you_mean(row, &rows, arena_printf(&a, "%s/", experiment), &a);
-        rc = fail(e, "run \"%s\": not in the database: %s has no row \"%s\"%s", text, experiment, row,
-                  *near ? near : arena_printf(&a, "; its rows: %s", listed(&rows, &a)));
+        return fail(e, "run \"%s\": not in the database: %s has no row \"%s\"%s", text, experiment, row,
+                    *near ? near : arena_printf(&a, "; its rows: %s", listed(&rows, &a)));
     }
     const char *name = arena_printf(&a, "%s/%s", experiment, row);
-    if (!rc)
-        rc = load_names(r->q,
-                        "SELECT DISTINCT u.seed" FROM_RUNS " WHERE ?1 IN(x.name||'/'||t.name,(" OWN_NAME
-                        ")||'/'||t.name) ORDER BY u.seed",
-                        "run.seed", name, DB_RECORDED, &a, &seeds, e);
-    if (!rc) rc = fail(e, "run \"%s\": not in the database: %s has the seeds %s", text, name, listed(&seeds, &a));
-    arena_free(&a);
-    return rc;
+    if (load_names(r->q,
+                   "SELECT DISTINCT u.seed" FROM_RUNS " WHERE ?1 IN(x.name||'/'||t.name,(" OWN_NAME
+                   ")||'/'||t.name) ORDER BY u.seed",
+                   "run.seed", name, DB_RECORDED, &a, &seeds, e))
+        return -1;
+    return fail(e, "run \"%s\": not in the database: %s has the seeds %s", text, name, listed(&seeds, &a));
 }
