@@ -265,7 +265,7 @@ int db_release_dead(db *d, const char *experiment, size_t *released, err *e)
     size_t count = 0;
     int rc = 0;
     int64_t *dead = NULL;
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     if (tx_begin(d, true, e)) return -1;
     sqlite3_stmt *s =
         sql_open(d->q, e,
@@ -286,7 +286,6 @@ int db_release_dead(db *d, const char *experiment, size_t *released, err *e)
             rc =
                 sql_do(d->q, e, "UPDATE run SET status='queued',owner=NULL,lease_until=NULL WHERE id=?1", "i", dead[i]);
     }
-    arena_free(&a);
     rc = tx_end(d, rc, e);
     if (!rc && released) *released = count;
     return rc;

@@ -2,7 +2,6 @@
  * (stats.c, packed.c), or {"of": NUMBER, "times": X, "over": Y}: that text's numbers times X, then divided by Y. */
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
-#include "base/cleanup.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,14 +77,11 @@ static size_t shortest(const column *x, str *bytes)
 
 static void add_text(columns *c, column *x)
 {
-    str bytes = {0}, text = {0}, element = {0};
+    CLEANUP(str_free) str bytes = {0}, text = {0}, element = {0};
     shortest(x, &bytes);
     base64_encode(bytes.s, bytes.n, &text);
     str_addf(&element, "\"%s\"", str_text(&text));
     add_value(c, x, element.s, false);
-    str_free(&bytes);
-    str_free(&text);
-    str_free(&element);
 }
 
 static void add_derived(columns *c, column *x, size_t of, double times, double over)

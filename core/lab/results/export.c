@@ -1,8 +1,6 @@
 /* export.c - writes an experiment as JSON text: one line per row, result and curve, for readable git diffs. */
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
-#include "base/cleanup.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* Appends a column as a member of an object. A NULL column is left out, and false returned, unless `always`. */
@@ -115,7 +113,8 @@ static int write_results(sqlite3 *q, int64_t run, exported *x, str *out, err *e)
 {
     CLEANUP(arena_free) arena a = {0};
     db_stats *stats = NULL;
-    size_t *number = NULL, n_stats = 0, n = 0;
+    AUTOFREE size_t *number = NULL;
+    size_t n_stats = 0, n = 0;
     int rc = read_kept_stats(q, run, x, &a, &stats, &n_stats, e);
     if (!rc) columns_add(&x->columns, stats, n_stats, &number);
     const size_t *next = number;
@@ -134,7 +133,6 @@ static int write_results(sqlite3 *q, int64_t run, exported *x, str *out, err *e)
         str_add(out, stats[n].width ? "]}" : sqlite3_column_int(s, 0) ? ",\"stats\":\"" DB_LEFT_OUT "\"}" : "}");
     }
     str_add(out, "]");
-    free(number);
     return rc;
 }
 

@@ -1,6 +1,5 @@
 /* guard.c - limits what a database's schema may do and which files its paths may name: it may come from a stranger. */
 #include "base/below.h"
-#include "base/cleanup.h"
 #include "lab/results/internal.h"
 #include "network/settings/config.h"
 #include <stdlib.h>

@@ -1,12 +1,10 @@
 /* import.c - imports what export.c wrote. Runs trained here are left unchanged. */
-#include "base/cleanup.h"
 #include "base/gzip.h"
 #include "lab/results/import.h"
 #include "lab/results/columns.h"
 #include "lab/results/internal.h"
 #include "network/settings/config.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Returns the value of a key, also under its name in files of version 0.1 (3772abc, fa6aaa1). */
@@ -85,7 +83,7 @@ static int64_t insert_experiment(sqlite3 *q, const cJSON *x, const char *as, err
     if (experiment_name_check(name, e)) return fail_in(e, "\"name\": ");
     sha256_of(spec, strlen(spec), sha);
     size_t bare = strlen(name) - (has_suffix(name, DB_RECORDED) ? strlen(DB_RECORDED) : 0);
-    char *own = as && *as ? xstrdup(as) : xprintf("%.*s%s", (int)bare, name, as ? "" : DB_RECORDED);
+    AUTOFREE char *own = as && *as ? xstrdup(as) : xprintf("%.*s%s", (int)bare, name, as ? "" : DB_RECORDED);
     const char *argv = text_of(x, "argv");
     int rc = sql_do(q, e,
                     "INSERT OR IGNORE INTO experiment(name,note,headline,paper_table,spec_sha256,spec_ini,argv,"
@@ -93,7 +91,6 @@ static int64_t insert_experiment(sqlite3 *q, const cJSON *x, const char *as, err
                     "sssssssds", own, text_of(x, "note"), text_of(x, "headline"), text_of(x, "paper_table"), sha, spec,
                     argv ? argv : "[]", isfinite(created) ? created : now(), text_of(x, "analysis"));
     if (!rc && sql_int(q, e, &id, "SELECT id FROM experiment WHERE name=?1", "s", own) != 1) id = -1;
-    free(own);
     return id;
 }
 
@@ -115,7 +112,7 @@ static int insert_params(sqlite3 *q, int64_t variant, const cJSON *config, const
     static const char sql[] = "INSERT OR IGNORE INTO param(variant_id,key,value,is_swept) VALUES(?1,?2,?3,?4)";
     int rc = 0;
     for (const cJSON *p = config->child; p && !rc; p = p->next) {
-        char *key = *prefix ? xprintf("%s.%s", prefix, p->string) : xstrdup(p->string);
+        AUTOFREE char *key = *prefix ? xprintf("%s.%s", prefix, p->string) : xstrdup(p->string);
         int64_t s = has_word(swept, key) || has_word(swept, config_first_name(key));
         if (cJSON_IsObject(p))
             rc = insert_params(q, variant, p, key, swept, e);
@@ -127,7 +124,6 @@ static int insert_params(sqlite3 *q, int64_t variant, const cJSON *config, const
             rc = sql_do(q, e, sql, "isdi", variant, key, p->valuedouble, s);
         else
             rc = sql_do(q, e, sql, "issi", variant, key, cJSON_IsString(p) ? p->valuestring : NULL, s);
-        free(key);
     }
     return rc;
 }
@@ -201,7 +197,7 @@ static int read_stats(const cJSON *r, const char *metric, columns_read *c, str *
 {
     const cJSON *of = cJSON_GetObjectItemCaseSensitive(r, "stats");
     const char *text = cJSON_GetStringValue(of);
-    arena mem = {0};
+    CLEANUP(arena_free) arena mem = {0};
     db_stats s = {0};
     int rc = 0;
     if (cJSON_IsArray(of)) {
@@ -211,7 +207,6 @@ static int read_stats(const cJSON *r, const char *metric, columns_read *c, str *
         rc = base64_decode(text, bytes) ? fail(e, "\"stats\" is not base64")
                                         : stats_decode(bytes->s, bytes->n, &mem, &s, e);
     }
-    arena_free(&mem);
     return rc ? fail_in(e, "metric \"%s\": ", metric) : 0;
 }
 

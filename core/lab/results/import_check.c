@@ -1,5 +1,6 @@
 /* import_check.c - checks a recorded file before anything is written: it may come from a stranger. */
 #include "lab/results/import.h"
+#include "base/cleanup.h"
 #include <math.h>
 
 /* Is it the key of a document, which may have several lines? Its control characters are escaped on reading. */
@@ -14,12 +15,11 @@ static bool is_document(const char *key)
 static int check_text(const char *what, const char *text, err *e)
 {
     if (is_printable(text, false)) return 0;
-    str shown = {0};
+    CLEANUP(str_free) str shown = {0};
     str_add_shown(&shown, text, false);
     const char *mark = same(what, "a key") || same(what, "an element") ? "" : "\"";
-    fail(e, "%s%.100s%s: found \"%.200s\", expected no control characters, as in an INI", mark, what, mark, shown.s);
-    str_free(&shown);
-    return -1;
+    return fail(e, "%s%.100s%s: found \"%.200s\", expected no control characters, as in an INI", mark, what, mark,
+                shown.s);
 }
 
 static int check_texts(const cJSON *o, err *e)

@@ -37,7 +37,7 @@ int run_ini_print(sqlite3 *q, int64_t run, str *out, err *e)
     int rc = sql_row(s, "experiment.name variant.name run.seed variant.config_json", e);
     if (rc == 0) rc = fail(e, "run %lld: not in the database; `ablate ls` lists the experiments", (long long)run);
     if (rc == 1) {
-        arena a = {0};
+        CLEANUP(arena_free) arena a = {0};
         const char *experiment = sql_text(s, 0, &a), *row = sql_text(s, 1, &a), *commit = sql_text(s, 4, &a);
         str_addf(out, "# run %lld: row %s of experiment %s\n", (long long)run, row, experiment);
         if (commit) str_addf(out, "# commit %s\n", commit);
@@ -47,7 +47,6 @@ int run_ini_print(sqlite3 *q, int64_t run, str *out, err *e)
         rc = config ? 0 : fail(e, "run %lld: its stored configuration is not valid JSON", (long long)run);
         if (config) print_settings(config, "", out);
         cJSON_Delete(config);
-        arena_free(&a);
     }
     sqlite3_finalize(s);
     return rc;

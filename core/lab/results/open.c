@@ -45,10 +45,9 @@ bool db_is_network(unsigned long f_type)
 /* Chooses write-ahead logging if it is safe, else a rollback journal with a warning. */
 static int choose_journal(db *d, bool no_wal, err *e)
 {
-    char *folder = path_folder(d->path);
+    AUTOFREE char *folder = path_folder(d->path);
     struct statfs fs;
     bool network = statfs(folder, &fs) == 0 && db_is_network((unsigned long)fs.f_type);
-    free(folder);
     if (network)
         log_line(LOG_WARN,
                  "%s is on a network file system, where write-ahead logging can lose data; using a rollback journal, "
@@ -147,21 +146,21 @@ static char *part_of(const db *d, int64_t version)
 /* Renames the copy to the first free name; the caller frees it. NULL: no copy, or another process was faster. */
 static char *name_copy(const db *d, int64_t version)
 {
-    char *to = NULL, *part = part_of(d, version);
+    AUTOFREE char *part = part_of(d, version);
+    char *to = NULL;
     for (int i = 0; file_exists(part) && (!to || file_exists(to)); i++) {
         free(to);
         to = i ? xprintf("%s.version%lld.%d.bak", d->path, (long long)version, i)
                : xprintf("%s.version%lld.bak", d->path, (long long)version);
     }
     if (to && rename(part, to)) free(to), to = NULL;
-    free(part);
     return to;
 }
 
 /* Within a write transaction, copies the last committed state, read through a separate connection. */
 static int back_up(db *d, int64_t version, err *e)
 {
-    char *part = part_of(d, version);
+    AUTOFREE char *part = part_of(d, version);
     sqlite3 *from = NULL, *to = NULL;
     int rc = remove(part) && errno != ENOENT ? fail(e, "%s: %s", part, strerror(errno)) : 0;
     if (!rc && (sqlite3_open_v2(d->path, &from, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
@@ -174,7 +173,6 @@ static int back_up(db *d, int64_t version, err *e)
     sqlite3_close(to);
     sqlite3_close(from);
     if (rc) remove(part);
-    free(part);
     return rc;
 }
 
@@ -206,9 +204,8 @@ int db_migrate(db *d, const migration *steps, size_t n, char **backup, err *e)
         }
         if (first && !rc) rc = run_scripts(d->q, results_views, e) || sql_script(d->q, "DELETE FROM meta", e) ? -1 : 0;
         if (tx_end(d, rc, e)) {
-            char *part = part_of(d, first);
+            AUTOFREE char *part = part_of(d, first);
             if (first) remove(part);
-            free(part);
             return fail_in(e, "cannot upgrade the database to a newer version (it stays as it was): ");
         }
     }
@@ -270,9 +267,8 @@ int db_check_path(const char *path, err *e)
                     "%s: expected a database file, found a name with a special meaning in SQLite; use ./%s for a file",
                     path, path);
     enum { LONGEST = 500 }; /* SQLite's 512, less what it appends for its journal */
-    char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    AUTOFREE char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
     size_t n = strlen(path) + (here ? strlen(here) + 1 : 0);
-    free(here);
     if (n > LONGEST)
         return fail(e, "%.60s...: found a path of %zu bytes to the database, expected at most %d, SQLite's limit", path,
                     n, LONGEST);
@@ -287,10 +283,8 @@ db *db_open(const db_options *o, err *e)
         fail(e, "%s: found %s, expected a database file", o->path, S_ISDIR(st.st_mode) ? "a folder" : "a special file");
         return NULL;
     }
-    char *folder = path_folder(o->path);
-    int made = is_folder(folder) ? 0 : make_folders(folder, e);
-    free(folder);
-    if (made) return NULL;
+    AUTOFREE char *folder = path_folder(o->path);
+    if (!is_folder(folder) && make_folders(folder, e)) return NULL;
     db *d = xcalloc(1, sizeof *d);
     d->path = xstrdup(o->path);
     d->pid = getpid();

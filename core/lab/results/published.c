@@ -4,7 +4,7 @@
  * and "# results: A, B", the columns that are results rather than settings. A line of column names and one line per row
  * follow; the first column is the row's key. Empty cells are skipped. */
 #include "lab/results/published.h"
-#include <stdlib.h>
+#include "base/cleanup.h"
 #include <string.h>
 
 enum { MAX_COLUMNS = 32 };
@@ -68,8 +68,8 @@ static int parse_rows(char **lines, size_t n, read_published *out, arena *a, err
 
 int published_parse(const char *name, const char *text, arena *a, read_published *out, err *e)
 {
-    str copy = {0};
-    char **lines = NULL;
+    CLEANUP(str_free) str copy = {0};
+    AUTOFREE char **lines = NULL;
     size_t n = 0;
     const char *results = NULL;
     *out = (read_published){.table = name, .paper = "", .title = ""};
@@ -88,8 +88,6 @@ int published_parse(const char *name, const char *text, arena *a, read_published
         for (size_t c = 1; c < out->n_columns; c++) is_result[c] = is_listed(results, out->columns[c]);
         out->is_result = is_result;
     }
-    free(lines);
-    str_free(&copy);
     return rc;
 }
 

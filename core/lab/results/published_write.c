@@ -18,7 +18,7 @@ static int write_cell(sqlite3 *q, const read_published *p, size_t row, size_t co
 /* Makes a view: SELECT * FROM published_table3 shows the paper's table. */
 static int make_view(sqlite3 *q, const read_published *p, err *e)
 {
-    str sql = {0}, view = {0};
+    CLEANUP(str_free) str sql = {0}, view = {0};
     str_addf(&view, "published_%s", p->table);
     str_add(&sql, "DROP VIEW IF EXISTS ");
     sql_quote(&sql, view.s);
@@ -35,15 +35,12 @@ static int make_view(sqlite3 *q, const read_published *p, err *e)
     str_add(&sql, " FROM published WHERE table_name=");
     sql_literal(&sql, p->table);
     str_add(&sql, " GROUP BY row ORDER BY place");
-    int rc = sql_script(q, sql.s, e);
-    str_free(&sql);
-    str_free(&view);
-    return rc;
+    return sql_script(q, sql.s, e);
 }
 
 static int write_table(sqlite3 *q, const published_text *t, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_published p;
     int rc =
         published_parse(t->name, t->text, &a, &p, e) ||
@@ -53,7 +50,6 @@ static int write_table(sqlite3 *q, const published_text *t, err *e)
     for (size_t i = 0; i < p.n_rows && !rc; i++)
         for (size_t c = 1; c < p.n_columns && !rc; c++) rc = write_cell(q, &p, i, c, e);
     if (!rc) rc = make_view(q, &p, e);
-    arena_free(&a);
     return rc ? -1 : 0;
 }
 

@@ -16,7 +16,7 @@ static bool on_readonly_medium(const char *path)
 static char *immutable_uri(const char *path)
 {
     str uri = {0};
-    char *full = realpath(path, NULL);
+    AUTOFREE char *full = realpath(path, NULL);
     str_add(&uri, "file:");
     for (const char *p = full ? full : path; *p; p++)
         if (strchr("?#%", *p))
@@ -24,7 +24,6 @@ static char *immutable_uri(const char *path)
         else
             str_addc(&uri, *p);
     str_add(&uri, "?immutable=1");
-    free(full);
     return uri.s;
 }
 
@@ -33,10 +32,9 @@ static int open_readonly(reader *r, err *e)
     sql_close(r->q);
     r->q = NULL;
     bool fixed = on_readonly_medium(r->path);
-    char *name = fixed ? immutable_uri(r->path) : xstrdup(r->path);
+    AUTOFREE char *name = fixed ? immutable_uri(r->path) : xstrdup(r->path);
     int rc =
         sqlite3_open_v2(name, &r->q, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | (fixed ? SQLITE_OPEN_URI : 0), NULL);
-    free(name);
     if (rc == SQLITE_OK) {
         sqlite3_busy_timeout(r->q, 30000);
         guard_connection(r->q);
@@ -103,7 +101,7 @@ int64_t reader_version(reader *r, err *e)
 
 char *reader_model(reader *r, const char *name, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     read_detail run;
     char *path = NULL;
     bool named = run_file_name(name, -1) == name;
@@ -120,6 +118,5 @@ char *reader_model(reader *r, const char *name, err *e)
         free(path);
         path = NULL;
     }
-    arena_free(&a);
     return path;
 }

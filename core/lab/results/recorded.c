@@ -37,14 +37,13 @@ recorded_memory(err *e) /* without foreign keys: import.c makes them, their chec
 static int read_file(sqlite3 *q, const char *path, size_t i, err *e)
 {
     db d = {.q = q, .path = (char[]){"memory"}, .pid = getpid(), .views_later = true};
-    char *before =
+    AUTOFREE char *before =
         xprintf("INSERT INTO experiment(id,name,spec_sha256,spec_ini,argv,created_at) VALUES(-1,'','','','',0);"
                 "INSERT INTO variant(id,experiment_id,group_name,place,name,change,config_hash,config_json) "
                 "VALUES(-1,-1,'',0,'','','','{}');INSERT INTO run(id,variant_id,seed,queued_at) VALUES(%lld,-1,0,0)",
                 FIRST + (long long)i * PER_FILE);
     int rc = sql_script(q, before, e) || db_import(&d, path, false, NULL, e) ||
              sql_script(q, "PRAGMA foreign_keys=ON;DELETE FROM experiment WHERE id=-1;PRAGMA foreign_keys=OFF", e);
-    free(before);
     return rc ? -1 : 0;
 }
 
@@ -71,18 +70,17 @@ static reader *open_source(reader *r, const char *path, size_t i, err *e)
 
 int recorded_open(reader *r, const char *experiment, reader **out, err *e)
 {
-    char **paths, *name = xstrdup(experiment ? experiment : "");
+    AUTOFREE char *name = xstrdup(experiment ? experiment : "");
+    char **paths;
     size_t n;
     *out = NULL;
     if (has_suffix(name, DB_RECORDED)) name[strlen(name) - strlen(DB_RECORDED)] = 0;
     int rc = *name && r->recorded_folder ? record_files(r->recorded_folder, &paths, &n, e) : 1;
     for (size_t i = 0; !rc && i < n; i++) {
-        char *own = name_of(paths[i]);
+        AUTOFREE char *own = name_of(paths[i]);
         if (same(own, name) && !(*out = open_source(r, paths[i], i, e))) rc = -1;
-        free(own);
     }
     if (rc != 1) free_texts(paths, n);
-    free(name);
     return rc < 0 ? -1 : 0;
 }
 
@@ -108,12 +106,10 @@ bool names_is_own(reader *r, const char *experiment)
 int recorded_of_name(reader *r, const char *text, reader **out, err *e)
 {
     reader *source = NULL;
-    char *name = xstrndup(text, strcspn(text, "/")), *suffixed = xprintf("%s%s", name, DB_RECORDED);
+    AUTOFREE char *name = xstrndup(text, strcspn(text, "/")), *suffixed = xprintf("%s%s", name, DB_RECORDED);
     bool own = !strchr(text, '/') || names_is_own(r, name) || names_is_own(r, suffixed);
     int rc = own ? 0 : recorded_open(r, name, &source, e);
     *out = source ? source : r;
-    free(name);
-    free(suffixed);
     return rc;
 }
 
@@ -122,8 +118,8 @@ char *recorded_path(const char *folder, const char *experiment)
     static const char *const suffixes[] = {".json.gz", ".json"};
     err none = {0};
     for (size_t i = 0; folder && i < LENGTH(suffixes); i++) {
-        char *name = xprintf("%s%s", experiment, suffixes[i]), *path = path_below(folder, name, &none);
-        free(name);
+        AUTOFREE char *name = xprintf("%s%s", experiment, suffixes[i]);
+        char *path = path_below(folder, name, &none);
         if (path && file_exists(path)) return path;
         free(path);
     }
@@ -132,10 +128,8 @@ char *recorded_path(const char *folder, const char *experiment)
 
 bool recorded_has(const reader *r, const char *experiment)
 {
-    char *path = recorded_path(r->recorded_folder, experiment);
-    bool has = path;
-    free(path);
-    return has;
+    AUTOFREE char *path = recorded_path(r->recorded_folder, experiment);
+    return path;
 }
 
 int reader_recorded_names(reader *r, arena *a, const char *const **out, size_t *n, err *e)
@@ -145,9 +139,8 @@ int reader_recorded_names(reader *r, arena *a, const char *const **out, size_t *
     if (r->recorded_folder && record_files(r->recorded_folder, &paths, n, e)) return -1;
     const char **names = arena_alloc(a, (*n + 1) * sizeof *names);
     for (size_t i = 0; i < *n; i++) {
-        char *name = name_of(paths[i]);
+        AUTOFREE char *name = name_of(paths[i]);
         names[i] = arena_strdup(a, name);
-        free(name);
     }
     free_texts(paths, *n);
     *out = names;

@@ -2,14 +2,18 @@
 #include "lab/results/internal.h"
 #include <cjson/cJSON.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+static const char *path_of(sqlite3 *q)
+{
+    const char *path = sqlite3_db_filename(q, "main");
+    return path && *path ? path : "database";
+}
+
 int sql_fail(sqlite3 *q, err *e, const char *what)
 {
-    const char *path = sqlite3_db_filename(q, "main"), *said = sqlite3_errmsg(q);
-    if (!path || !*path) path = "database";
+    const char *path = path_of(q), *said = sqlite3_errmsg(q);
     switch (sqlite3_errcode(q)) {
     case SQLITE_NOTADB: return fail(e, "%s: found a file that is not an SQLite database", path);
     case SQLITE_CORRUPT:
@@ -70,10 +74,8 @@ static sqlite3_stmt *keep_v(sqlite3 *q, err *e, const char *sql, const char *typ
     for (; (s = sqlite3_next_stmt(q, s)); n++)
         if (sqlite3_sql(s)[0] == KEPT && same(sqlite3_sql(s) + 1, sql)) break;
     if (s) return bind(s, types, ap) == SQLITE_OK ? s : (sql_fail(q, e, "binding a statement"), NULL);
-    char *text = n < MOST_KEPT ? xprintf("%c%s", KEPT, sql) : xstrdup(sql);
-    s = open_v(q, e, text, types, ap);
-    free(text);
-    return s;
+    AUTOFREE char *text = n < MOST_KEPT ? xprintf("%c%s", KEPT, sql) : xstrdup(sql);
+    return open_v(q, e, text, types, ap);
 }
 
 sqlite3_stmt *sql_keep(sqlite3 *q, err *e, const char *sql, const char *types, ...)
@@ -141,8 +143,7 @@ int sql_next(sqlite3_stmt *s, err *e)
 
 static int damaged(sqlite3_stmt *s, const char *name, size_t n, const char *found, err *e)
 {
-    const char *path = sqlite3_db_filename(sqlite3_db_handle(s), "main");
-    if (!path || !*path) path = "database";
+    const char *path = path_of(sqlite3_db_handle(s));
     return fail(e, "%s is damaged: found %s in %.*s; `sqlite3 %s .recover | sqlite3 NEW.db` saves what can be saved",
                 path, found, (int)n, name, path);
 }
@@ -213,11 +214,9 @@ const char *sql_bytes(sqlite3_stmt *s, int column, arena *a)
 static const char *shown(const char *text, bool lines, arena *a)
 {
     if (!text || is_printable(text, lines)) return text;
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     str_add_shown(&out, text, lines);
-    text = arena_strndup(a, out.s, out.n);
-    str_free(&out);
-    return text;
+    return arena_strndup(a, out.s, out.n);
 }
 const char *sql_text(sqlite3_stmt *s, int column, arena *a) { return shown(sql_bytes(s, column, a), false, a); }
 const char *sql_lines(sqlite3_stmt *s, int column, arena *a) { return shown(sql_bytes(s, column, a), true, a); }
@@ -317,11 +316,9 @@ static int set_durable(db *d, bool durable, err *e)
 
 static bool busy_tell(db *d, const char *what, double seconds)
 {
-    char *news = xprintf("%s %s after %.0f s", d->path, what, seconds);
+    AUTOFREE char *news = xprintf("%s %s after %.0f s", d->path, what, seconds);
     if (!d->waits) log_line(LOG_WARN, "%s", news);
-    bool more = !d->waits || d->waits(d->waiting, news);
-    free(news);
-    return more;
+    return !d->waits || d->waits(d->waiting, news);
 }
 
 static int on_busy(void *self, int n)

@@ -113,11 +113,10 @@ void base64_encode(const void *data, size_t n, str *out)
 
 void db_stats_text(const db_stats *s, str *out)
 {
-    str bytes = {0};
+    CLEANUP(str_free) str bytes = {0};
     stats_encode(s, &bytes);
     str_clear(out);
     base64_encode(bytes.s, bytes.n, out);
-    str_free(&bytes);
 }
 
 int base64_decode(const char *text, str *out)

@@ -33,7 +33,7 @@ static int find_sibling(db *d, const db_claim *c, const char *keys, int64_t *run
 
 int db_trained_model(db *d, const db_claim *c, const char *runs, arena *a, const char **model, err *e)
 {
-    str keys = {0};
+    CLEANUP(str_free) str keys = {0};
     int64_t experiment = 0, sibling = 0;
     *model = NULL;
     config_decode_keys(&keys);
@@ -42,7 +42,6 @@ int db_trained_model(db *d, const db_claim *c, const char *runs, arena *a, const
                 "SELECT v.experiment_id FROM run r JOIN variant v ON v.id=r.variant_id WHERE r.id=?1", "i", c->run);
     if (rc == 1) rc = rows_decode_apart(d, experiment, str_text(&keys), e);
     if (rc == 1) rc = find_sibling(d, c, str_text(&keys), &sibling, e);
-    str_free(&keys);
     if (rc != 1) return rc;
     sqlite3_stmt *s =
         sql_open(d->q, e, "SELECT path FROM artifact WHERE run_id=?1 AND kind='model' LIMIT 1", "i", sibling);

@@ -1,6 +1,5 @@
 /* view.c - makes SQL views: one per experiment, named after it (SELECT * FROM table3), and `settings`. */
 #include "lab/results/internal.h"
-#include "base/cleanup.h"
 #include <ctype.h>
 #include <strings.h>
 
@@ -123,8 +122,7 @@ static int drop(sqlite3 *q, const char *view, err *e)
     CLEANUP(str_free) str sql = {0};
     str_add(&sql, "DROP VIEW IF EXISTS ");
     sql_quote(&sql, view);
-    int rc = sql_script(q, sql.s, e);
-    return rc;
+    return sql_script(q, sql.s, e);
 }
 
 int view_drop(sqlite3 *q, const char *experiment, err *e)
@@ -171,11 +169,9 @@ static int refresh_settings(sqlite3 *q, err *e)
     str_add(&sql, " FROM experiment e JOIN variant v ON v.experiment_id=e.id JOIN run r ON r.variant_id=v.id"
                   " WHERE r.archived=0 AND v.archived=0 AND e.archived=0");
     int64_t there = 0;
-    if (!rc)
-        rc =
-            sql_int(q, e, &there, "SELECT count(*) FROM sqlite_master WHERE name='settings' AND sql=?1", "s", sql.s) < 0
-                ? -1
-                : 0;
+    if (!rc &&
+        sql_int(q, e, &there, "SELECT count(*) FROM sqlite_master WHERE name='settings' AND sql=?1", "s", sql.s) < 0)
+        rc = -1;
     if (!rc && !there) rc = drop(q, "settings", e) || sql_script(q, sql.s, e) ? -1 : 0;
     arena_free(&used.a);
     return rc;

@@ -14,11 +14,7 @@ int64_t metric_id(sqlite3 *q, const char *name, const char *direction, err *e)
                      "INSERT INTO metric(name,direction) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET "
                      "direction=coalesce(?2,direction) RETURNING id",
                      "ss", name, direction);
-    if (rc != 1) {
-        fail_in(e, "metric \"%s\": ", name);
-        return -1;
-    }
-    return id;
+    return rc == 1 ? id : fail_in(e, "metric \"%s\": ", name);
 }
 
 static int insert_points(db *d, int64_t run, const db_point *points, size_t n, err *e)
@@ -65,18 +61,15 @@ static int check_direction(const db_result *r, err *e)
 
 static int insert_result(db *d, int64_t run, const db_result *r, err *e)
 {
-    str stats = {0};
+    CLEANUP(str_free) str stats = {0};
     if (r->stats.n) stats_encode(&r->stats, &stats);
     int64_t id = metric_id(d->q, r->metric, r->direction, e);
-    int rc = id < 0
-                 ? -1
-                 : sql_do(d->q, e,
-                          "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,checkpoint,signature,stats,unit,"
-                          "aggregation) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
-                          "iidIssbss", run, id, r->value, r->step, r->how ? r->how : "final", r->signature,
-                          (const void *)stats.s, stats.n, r->unit, r->aggregation);
-    str_free(&stats);
-    return rc;
+    if (id < 0) return -1;
+    return sql_do(d->q, e,
+                  "INSERT OR REPLACE INTO result(run_id,metric_id,value,step,checkpoint,signature,stats,unit,"
+                  "aggregation) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+                  "iidIssbss", run, id, r->value, r->step, r->how ? r->how : "final", r->signature,
+                  (const void *)stats.s, stats.n, r->unit, r->aggregation);
 }
 
 int db_put_result(db *d, const db_claim *c, const db_result *r, err *e)
