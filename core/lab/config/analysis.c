@@ -1,5 +1,6 @@
 /* analysis.c - writes and reads an analysis as JSON. */
 #include "lab/config/analysis.h"
+#include "base/cleanup.h"
 #include <cjson/cJSON.h>
 #include <math.h>
 
@@ -95,14 +96,12 @@ static void write_rest(str *out, const analysis *x)
 
 const char *analysis_write(const analysis *x, arena *a)
 {
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     json_open(&out, NULL, '{');
     if (x->criterion.given) write_criterion(&out, &x->criterion);
     write_rest(&out, x);
     str_addc(&out, '}');
-    const char *text = out.n > 2 ? arena_strdup(a, out.s) : NULL;
-    str_free(&out);
-    return text;
+    return out.n > 2 ? arena_strdup(a, out.s) : NULL;
 }
 
 /* ---- reading ---- */

@@ -2,6 +2,7 @@
  * spec's arena. Errors are collected, one per line, in build.errors; a step with errors continues if possible. */
 #ifndef ABLATE_CONFIG_BUILD_H
 #define ABLATE_CONFIG_BUILD_H
+#include "base/cleanup.h"
 #include "lab/config/spec.h"
 
 /* Limits of an INI; exceeding one is an error. Reading takes linear time. */

@@ -12,7 +12,7 @@ static const ini_entry *find_entry(const ini_section *s, const char *key)
 static void check_experiment_keys(build *b, const ini_section *s)
 {
     static const char *const keys[] = {"name", "note", "seeds", "paper", "only", "match"};
-    name_set seen = {0};
+    CLEANUP(name_set_free) name_set seen = {0};
     size_t first;
     for (size_t i = 0; i < s->n; i++) {
         const ini_entry *e = &s->at[i];
@@ -24,7 +24,6 @@ static void check_experiment_keys(build *b, const ini_section *s)
                      suggestion(e->key, keys, LENGTH(keys), ""));
         if (!name_set_add(&seen, e->key, i, &first)) complain_twice(b, e->where, e->key, s->at[first].where);
     }
-    name_set_free(&seen);
 }
 
 static const char *text_entry(build *b, const ini_section *s, const char *key, const char *otherwise)

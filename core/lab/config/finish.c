@@ -84,7 +84,7 @@ static bool all_loaded(build *b, const spec_row *row)
 /* Makes paths of plugins absolute, because a worker may run in another folder. */
 static void place_paths(build *b, spec_row *row)
 {
-    str folders = {0};
+    CLEANUP(str_free) str folders = {0};
     for (size_t i = 0; i < row->settings.n; i++) {
         const setting *one = &row->settings.at[i];
         const char *kind = config_plugin_kind(one->key);
@@ -93,7 +93,6 @@ static void place_paths(build *b, spec_row *row)
     }
     absolute_folders(b->s, "", settings_get(&row->given, "plugin_path"), &folders);
     settings_set(&row->placed, "plugin_path", str_text(&folders), b->a);
-    str_free(&folders);
 }
 
 /* The value found for the row by a search or matching, or NULL. */
@@ -187,12 +186,11 @@ static const ab_option *lookup(void *user, const char *key) { return key_param(u
 
 static void write_row(build *b, spec_row *row, name_set *hashes)
 {
-    str json = {0};
+    CLEANUP(str_free) str json = {0};
     hash_row(b, row);
     place_paths(b, row);
     config_to_json(&row->placed, lookup, b, &json);
     row->json = arena_strdup(b->a, str_text(&json));
-    str_free(&json);
     size_t first;
     if (!name_set_add(hashes, row->hash, row->order, &first)) row->same_as = (int)first;
 }
@@ -301,14 +299,13 @@ static void select_rows(build *b)
         const char *near = nearest(s->only[k], names, 2 * s->n_rows);
         const char *several = strchr(s->only[k], ',') ? " (for several rows, repeat --only)" : "";
         bool found = near && *near;
-        str list = {0};
+        CLEANUP(str_free) str list = {0};
         for (size_t i = 0; i < s->n_rows && i < MOST_NAMED && !found; i++)
             str_addf(&list, "%s%s", i ? ", " : "", s->rows[i].name);
         if (!found && s->n_rows > MOST_NAMED) str_addf(&list, " and %zu more", s->n_rows - MOST_NAMED);
         complain(b, b->only_where, "only",
                  "found \"%s\", which no row matches, expected a row, a group or a pattern%s; %s%s%s", s->only[k],
                  several, found ? "did you mean " : "rows: ", found ? near : str_text(&list), found ? "?" : "");
-        str_free(&list);
     }
     for (size_t i = 0; i < s->n_rows; i++) {
         const spec_row *row = &s->rows[i];
@@ -325,9 +322,8 @@ void finish_rows(build *b)
     for (size_t i = 0; i < b->s->n_rows; i++)
         if (!resolve_row(b, &b->s->rows[i]) && !i) return; /* an error in base is an error in most rows */
     if (b->errors->n) return;
-    name_set hashes = {0};
+    CLEANUP(name_set_free) name_set hashes = {0};
     for (size_t i = 0; i < b->s->n_rows; i++) write_row(b, &b->s->rows[i], &hashes);
-    name_set_free(&hashes);
     check_used(b);
     set_seeds(b);
     select_rows(b);

@@ -61,20 +61,19 @@ static bool names_plugin(const build *b, const char *name)
 
 void spec_add_names(const char *keys, size_t n, const char *section, str *out)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     const char **parts;
     size_t m = n ? split_text(arena_strndup(&a, keys, n), '/', &parts, &a) : 0;
     for (size_t i = 0; i < m; i++) {
         const char *now = section ? NULL : config_new_name(parts[i]);
         str_addf(out, "%s%s%s ", section ? section : "", section ? "." : "", now ? now : parts[i]);
     }
-    arena_free(&a);
 }
 
 void spec_names(const char *text, str *out)
 {
-    arena a = {0};
-    str ignored = {0};
+    CLEANUP(arena_free) arena a = {0};
+    CLEANUP(str_free) str ignored = {0};
     ini_file file = {0};
     ini_split(text, strlen(text), "", &file, &a, &ignored);
     for (size_t i = 0; i < file.n; i++) {
@@ -82,8 +81,6 @@ void spec_names(const char *text, str *out)
         for (size_t k = 0; k < s.n && (s.kind == BASE || s.kind == PLUGIN); k++)
             spec_add_names(s.at[k].key, strlen(s.at[k].key), s.kind == BASE ? NULL : s.name, out);
     }
-    str_free(&ignored);
-    arena_free(&a);
 }
 
 /* Checks that a section of no known kind names a plugin. */
@@ -151,7 +148,7 @@ static void read_entries(build *b, section *s, bool dotted)
 /* Reports keys that a section sets twice, or that `earlier` (may be NULL) has set already. */
 static void check_duplicates(build *b, section *s, const section *earlier)
 {
-    name_set seen = {0};
+    CLEANUP(name_set_free) name_set seen = {0};
     size_t first, n_earlier = earlier ? earlier->n : 0;
     for (size_t i = 0; i < n_earlier; i++)
         for (size_t p = 0; p < earlier->lists[i].m; p++) name_set_add(&seen, earlier->lists[i].keys[p], i, &first);
@@ -163,7 +160,6 @@ static void check_duplicates(build *b, section *s, const section *earlier)
             complain_twice(b, s->at[i].where, s->lists[i].keys[p], e->where);
             s->bad = true;
         }
-    name_set_free(&seen);
 }
 
 /* ---- the command line: single values go to [base], lists make the sweep "cli" ---- */
@@ -223,7 +219,7 @@ static void warn_overrides(build *b, const section *options)
     for (size_t i = 0; i < options->n; i++)
         for (size_t j = 0; j < options->lists[i].m; j++) {
             const char *key = options->lists[i].keys[j], *own;
-            str rows = {0};
+            CLEANUP(str_free) str rows = {0};
             for (size_t r = 0; r < b->s->n_rows; r++)
                 if ((own = settings_get(&b->s->rows[r].swept, key)))
                     str_addf(&rows, "%s%s (%s)", rows.n ? ", " : "", b->s->rows[r].name, own);
@@ -231,7 +227,6 @@ static void warn_overrides(build *b, const section *options)
                 str_addf(&b->s->warnings,
                          "-s %s changes [base]; these rows set the key themselves and keep their value: %s\n", key,
                          str_text(&rows));
-            str_free(&rows);
         }
 }
 
@@ -425,7 +420,7 @@ static int parse(spec *s, const char *text, const char *path, const spec_options
                  str *errors)
 {
     static const spec_options none;
-    str found = {0}, whole = {0};
+    CLEANUP(str_free) str found = {0}, whole = {0};
     ini_file file = {0};
     bool readable = true;
     *s = (spec){0};
@@ -449,8 +444,6 @@ static int parse(spec *s, const char *text, const char *path, const spec_options
     name_set_free(&in.b.row_names);
     sort_errors(str_text(&found), s->path, errors, &s->mem);
     if (rc) spec_free(s);
-    str_free(&found);
-    str_free(&whole);
     return rc;
 }
 

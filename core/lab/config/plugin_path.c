@@ -11,34 +11,29 @@ const char COMMAND_LINE[] = "command line";
 const char *absolute_path(const spec *s, const char *where, const char *path, arena *a)
 {
     const char *slash = same(where, COMMAND_LINE) ? NULL : strrchr(s->path, '/');
-    char here[PATH_MAX], *folder = slash ? xstrndup(s->path, (size_t)(slash - s->path + 1)) : xstrdup("");
-    char *beside = *folder ? path_join(folder, path) : xstrdup(path);
-    char *full = *beside == '/' || !getcwd(here, sizeof here) ? xstrdup(beside) : path_join(here, beside);
-    char *real = realpath(full, NULL); /* without . and ..; NULL if the path does not exist */
-    const char *out = arena_strdup(a, real ? real : full);
-    free(folder);
-    free(beside);
-    free(full);
-    free(real);
-    return out;
+    char here[PATH_MAX];
+    AUTOFREE char *folder = slash ? xstrndup(s->path, (size_t)(slash - s->path + 1)) : xstrdup(""),
+                  *beside = *folder ? path_join(folder, path) : xstrdup(path),
+                  *full = *beside == '/' || !getcwd(here, sizeof here) ? xstrdup(beside) : path_join(here, beside),
+                  *real = realpath(full, NULL); /* without . and ..; NULL if the path does not exist */
+    return arena_strdup(a, real ? real : full);
 }
 
 void absolute_folders(const spec *s, const char *where, const char *folders, str *out)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     for (const char *p = folders ? folders : ""; *p;) {
         size_t n = strcspn(p, ":");
         if (n) str_addf(out, "%s%s", out->n ? ":" : "", absolute_path(s, where, arena_strndup(&a, p, n), &a));
         p += n + (p[n] == ':');
     }
-    arena_free(&a);
 }
 
 void spec_plugin_path(const char *path, const spec_options *options, str *out)
 {
     static const char key[] = "plugin_path";
-    arena a = {0};
-    str text = {0}, ignored = {0};
+    CLEANUP(arena_free) arena a = {0};
+    CLEANUP(str_free) str text = {0}, ignored = {0};
     ini_file file = {0};
     spec s = {.path = path};
     const char *folders = "", *where = "";
@@ -53,7 +48,4 @@ void spec_plugin_path(const char *path, const spec_options *options, str *out)
     }
     str_clear(out);
     absolute_folders(&s, where, folders, out);
-    str_free(&text);
-    str_free(&ignored);
-    arena_free(&a);
 }

@@ -62,11 +62,10 @@ static bool has_row(const spec *s, const char *name)
 /* Prints a title for a row whose name is printed as a key: a text that is no row's name. */
 static void print_title(str *out, const spec *s, const spec_row *row)
 {
-    str title = {0};
+    CLEANUP(str_free) str title = {0};
     str_addf(&title, "row %zu", row->order);
     while (has_row(s, title.s)) str_addc(&title, '+');
     str_addf(out, "[variant %s]\n", title.s);
-    str_free(&title);
 }
 
 static void print_row(str *out, const spec *s, const spec_row *row)
@@ -109,7 +108,8 @@ static void print_slurm(str *out, const spec *s)
 void spec_print(const spec *s, FILE *f)
 {
     size_t rows = 0;
-    str text = {0}, *out = &text;
+    CLEANUP(str_free) str text = {0};
+    str *out = &text;
     for (size_t i = 0; i < s->n_rows; i++) rows += s->rows[i].run;
     str_addf(out, "# %s: %zu rows, %zu to train x ", s->path, s->n_rows, rows);
     spec_seeds_text(s, s->n_row_seeds, out);
@@ -125,5 +125,4 @@ void spec_print(const spec *s, FILE *f)
     print_slurm(out, s);
     for (size_t i = 0; i < s->n_rows; i++) print_row(out, s, &s->rows[i]);
     fputs(text.s, f);
-    str_free(&text);
 }

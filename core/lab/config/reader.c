@@ -225,10 +225,9 @@ static bool include(reader *r, const char *value)
     r->out->includes = true;
     size_t before;
     if (identity && !name_set_add(&r->out->loaded, identity, 0, &before)) return false;
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     err e = {{0}};
     if (load(path, &(included){path, where, r->file}, r->out, &text, r->a, r->errors, &e)) refuse(r, "%s", e.text);
-    str_free(&text);
     return false;
 }
 
@@ -266,13 +265,11 @@ static void next_clean(reader *r, str *text)
 static char *read_line(char *buffer, int size, void *user)
 {
     reader *r = user;
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     r->joins = r->sent < r->clean.n;
     if (!r->joins) {
-        bool more = next_line(r, &text);
-        if (more) next_clean(r, &text);
-        str_free(&text);
-        if (!more) return NULL;
+        if (!next_line(r, &text)) return NULL;
+        next_clean(r, &text);
     }
     size_t room = (size_t)size - 4, left = r->clean.n - r->sent; /* 4: a blank before the piece; CR, LF, NUL after */
     int n = (int)(left < room ? left : room);

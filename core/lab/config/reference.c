@@ -152,7 +152,7 @@ void config_reference(FILE *f, const plugin_schemas *plugins)
 {
 #define KIND(NAME, name, number, usual, since, doc) [number - 1] = {#name, doc},
     static const char *const kinds[][2] = {AB_KINDS(KIND)};
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     fprintf(f,
             "%s%s%s%s%s\n## Keys\n\nDefaults and section numbers are those of the paper (Vaswani et al. 2017).\n\n%s",
             grammar, grammar_of_rows, layers_text, groups_text, commands_text, table_head);
@@ -174,5 +174,4 @@ void config_reference(FILE *f, const plugin_schemas *plugins)
             for (const ab_option *p = s->params; p->name; p++) print_param(f, p, prefix, "", &a);
         }
     }
-    arena_free(&a);
 }

@@ -4,15 +4,13 @@
 
 const char *assignment_text(const build *b, const assignment *set)
 {
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     for (size_t i = 0; i < set->n; i++) {
         const char *value = set->at[i].value, *kind = config_plugin_kind(set->at[i].key);
         const plugin_schema *plugin = kind ? value_plugin(b, kind, value) : NULL;
         str_addf(&out, "%s%s=%s", i ? " " : "", set->at[i].key, plugin ? plugin->name : value);
     }
-    const char *text = arena_strdup(b->a, str_text(&out));
-    str_free(&out);
-    return text;
+    return arena_strdup(b->a, str_text(&out));
 }
 
 const char *change_text(build *b, const assignment *set)
@@ -50,16 +48,14 @@ static bool can_zip(const value_list *l, size_t n)
 
 static bool complain_combine(build *b, const char *where, const value_list *l, size_t n)
 {
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     for (size_t i = 0; i < n; i++) str_addf(&out, "%s%s has %zu", i ? ", " : "", l[i].label, l[i].n);
     str_addf(&out, "), expected combine = each (%zu rows), grid (%zu rows) or zip (", rows_each(l, n), rows_grid(l, n));
     if (can_zip(l, n))
         str_addf(&out, "%zu rows)", l[0].n);
     else
         str_add(&out, "not possible: lists differ in length)");
-    complain(b, where, "combine", "found %zu lists (%s", n, str_text(&out));
-    str_free(&out);
-    return false;
+    return complain(b, where, "combine", "found %zu lists (%s", n, str_text(&out));
 }
 
 static void copy_item(assignment *row, const value_list *l, size_t item)

@@ -116,20 +116,19 @@ static const slurm_key *find_slurm_key(const char *name)
 static void unknown(build *b, const ini_entry *at)
 {
     const char *names[LENGTH(keys)];
-    str all = {0};
+    CLEANUP(str_free) str all = {0};
     for (size_t i = 0; i < LENGTH(keys); i++) {
         names[i] = keys[i].key;
         str_addf(&all, "%s%s", i == 0 ? "" : i + 1 < LENGTH(keys) ? ", " : " or ", keys[i].key);
     }
     complain(b, at->where, at->key, "found an unknown key in [slurm], expected %s%s", str_text(&all),
              suggestion(at->key, names, LENGTH(keys), ""));
-    str_free(&all);
 }
 
 void read_slurm(build *b, const ini_entry *at, size_t n)
 {
-    str options = {0};
-    name_set seen = {0};
+    CLEANUP(str_free) str options = {0};
+    CLEANUP(name_set_free) name_set seen = {0};
     size_t first;
     for (size_t i = 0; i < n; i++) {
         const slurm_key *k = find_slurm_key(at[i].key);
@@ -151,8 +150,6 @@ void read_slurm(build *b, const ini_entry *at, size_t n)
             str_addf(&options, "%s%s", options.n ? " " : "", text);
     }
     b->s->slurm_options = arena_strdup(b->a, str_text(&options));
-    name_set_free(&seen);
-    str_free(&options);
 }
 
 void slurm_reference(FILE *f)

@@ -2,7 +2,6 @@
 #include "network/settings/plugin_files.h"
 #include "lab/config/build.h"
 #include "network/settings/places.h"
-#include <stdlib.h>
 #include <string.h>
 
 bool complain(build *b, const char *where, const char *key, const char *fmt, ...)
@@ -116,7 +115,7 @@ typedef struct {
 static void add_names(key_names *x, const ab_option *params, const char *plugin, arena *a)
 {
     for (const ab_option *p = params; p && p->name; p++) {
-        x->at = grow(x->at, &x->cap, x->n + 1, sizeof *x->at);
+        x->at = build_room(x->at, &x->cap, x->n, sizeof *x->at, a);
         x->at[x->n++] = plugin ? arena_printf(a, "%s.%s", plugin, p->name) : p->name;
     }
 }
@@ -144,10 +143,8 @@ static bool unknown_key(build *b, const char *where, const char *label, const ch
     const char *expected = plugin             ? "a parameter of that plugin"
                            : strchr(key, '.') ? "PLUGIN.parameter of an existing plugin"
                                               : "a key listed by ablate list keys, or PLUGIN.parameter";
-    complain(b, where, label, "found an unknown key%s%s, expected %s%s", blank, shown, expected,
-             suggestion(key, names.at, names.n, ""));
-    free(names.at);
-    return false;
+    return complain(b, where, label, "found an unknown key%s%s, expected %s%s", blank, shown, expected,
+                    suggestion(key, names.at, names.n, ""));
 }
 
 /* ---- plugin names ---- */
@@ -202,16 +199,14 @@ static bool check_plugin(build *b, const char *where, const char *label, const c
     if (is_path(value)) return open_plugin(b, where, label, kind, value);
     const char **names = arena_alloc(b->a, (b->n_known + 1) * sizeof *names);
     size_t n = 0;
-    str list = {0};
+    CLEANUP(str_free) str list = {0};
     for (size_t i = 0; i < b->n_known; i++)
         if (same(b->known[i].schema->kind, kind) && !b->known[i].path) {
             names[n++] = b->known[i].schema->name;
             str_addf(&list, "%s%s", n > 1 ? ", " : "", names[n - 1]);
         }
-    complain(b, where, label, "found \"%s\", expected a plugin of kind %s (%s) or the path of a plugin%s", value, kind,
-             n ? str_text(&list) : "none is loaded", suggestion(value, names, n, ""));
-    str_free(&list);
-    return false;
+    return complain(b, where, label, "found \"%s\", expected a plugin of kind %s (%s) or the path of a plugin%s", value,
+                    kind, n ? str_text(&list) : "none is loaded", suggestion(value, names, n, ""));
 }
 
 /* ---- lists ---- */
@@ -233,10 +228,9 @@ static const char *check_value(build *b, const value_list *l, const char *key, c
     bool typed = same(l->where, COMMAND_LINE); /* with -s, paths are relative to the current folder */
     if (typed && config_plugin_kind(key) && is_path(out)) out = absolute_path(b->s, l->where, out, b->a);
     if (typed && same(key, "plugin_path")) {
-        str folders = {0};
+        CLEANUP(str_free) str folders = {0};
         absolute_folders(b->s, l->where, out, &folders);
         out = arena_strdup(b->a, str_text(&folders));
-        str_free(&folders);
     }
     return check_plugin(b, l->where, l->label, key, out) ? out : NULL;
 }
@@ -294,16 +288,14 @@ static void read_item(build *b, value_list *l, const char *text)
 
 static void check_twice(build *b, value_list *l)
 {
-    name_set seen = {0};
+    CLEANUP(name_set_free) name_set seen = {0};
     size_t first;
     for (size_t i = 0; i < l->n && !l->bad; i++) {
-        str all = {0};
+        CLEANUP(str_free) str all = {0};
         for (size_t j = 0; j < l->m; j++) str_addf(&all, "%s%s", j ? "\n" : "", l->items[i][j]);
         l->bad = !name_set_add(&seen, arena_strdup(b->a, str_text(&all)), i, &first);
         if (l->bad) complain(b, l->where, l->label, "found %s twice, expected each value once", l->items[i][0]);
-        str_free(&all);
     }
-    name_set_free(&seen);
 }
 
 static bool read_keys(build *b, const char *prefix, value_list *l)
@@ -356,7 +348,8 @@ bool read_seeds(build *b, const char *where, const char *text)
 {
     const char **items;
     size_t n = split_text(text, ',', &items, b->a), cap = 0, k = 0;
-    int64_t *seeds = NULL, from, to, by;
+    AUTOFREE int64_t *seeds = NULL;
+    int64_t from, to, by;
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) {
         bool range = read_range(items[i], &from, &to, &by, b->a);
@@ -379,6 +372,5 @@ bool read_seeds(build *b, const char *where, const char *text)
         memcpy(b->s->seeds, seeds, k * sizeof *seeds);
         b->s->n_seeds = k;
     }
-    free(seeds);
     return ok;
 }
