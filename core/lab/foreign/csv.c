@@ -1,7 +1,6 @@
 /* csv.c - reads tables as text. We do not use libcsv: it has no line numbers for messages and no limits, and leaves
  * separator, header and W&B's charts to its caller. */
 #include "lab/foreign/sheet.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_CELL = 1 << 20 };
@@ -121,17 +120,18 @@ int csv_parse(sheet *s, const char *text, size_t n, const char *name, err *e)
     text += mark, n -= mark;
     csv_reader r = {.p = text, .end = text + n, .separator = separator_of(text, text + n), .line = 1};
     r.decimal_commas = has_decimal_commas(r.separator, r.p, r.end);
-    arena a = {0};
-    names headings = {0};
-    const char **cells = NULL;
-    size_t *columns = NULL, width = 0, cap = 0, cap_columns = 0, records = 0;
+    CLEANUP(arena_free) arena a = {0};
+    CLEANUP(names_free) names headings = {0};
+    AUTOFREE const char **cells = NULL;
+    AUTOFREE size_t *columns = NULL;
+    size_t width = 0, cap = 0, cap_columns = 0, records = 0;
     chart of = {0};
     bool in_chart = false;
     int bad = 0;
     while (r.p < r.end && !bad) {
         size_t line = r.line, i = 0;
         bool last = false, blank = true;
-        arena row = {0};
+        CLEANUP(arena_free) arena row = {0};
         while (!last && !(bad = next_cell(&r, &last, e))) {
             if (width && r.decimal_commas && r.cell.n) write_point(r.cell.s);
             cells = grow(cells, &cap, i + 1, sizeof *cells);
@@ -164,14 +164,9 @@ int csv_parse(sheet *s, const char *text, size_t n, const char *name, err *e)
                 if (columns[k] != SIZE_MAX) sheet_add(s, columns[k], cells[k]);
             records++;
         }
-        arena_free(&row);
     }
     if (!bad && !records) bad = fail(e, "found no records, expected a line of column names and lines below it");
     s->format = in_chart ? "a chart exported from W&B" : r.separator == '\t' ? "TSV" : "CSV";
-    names_free(&headings);
-    free(cells);
-    free(columns);
     str_free(&r.cell);
-    arena_free(&a);
     return bad ? fail_in(e, "%s: ", name) : 0;
 }

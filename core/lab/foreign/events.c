@@ -4,7 +4,6 @@
 #include "base/varint.h"
 #include "lab/export/run_files.h"
 #include "lab/foreign/sheet.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_EVENT = 1 << 26 };
@@ -116,14 +115,12 @@ static int add_value(sheet *s, bytes b, int64_t step, const char *name, const ch
     if (!found || other || !n || memchr(tag.p, 0, n)) return 0;
     char number[32], at[32];
     snprintf(at, sizeof at, "%lld", (long long)step);
-    char *metric = xstrndup((const char *)tag.p, n);
+    AUTOFREE char *metric = xstrndup((const char *)tag.p, n);
     const char *const pairs[][2] = {{SHEET_ROW, run},
                                     {SHEET_METRIC, metric},
                                     {SHEET_STEP, at},
                                     {SHEET_VALUE, v - v == 0 ? format_real(v, number) : "NaN"}};
-    int bad = sheet_add_pairs(s, name, record, pairs, LENGTH(pairs), e);
-    free(metric);
-    return bad;
+    return sheet_add_pairs(s, name, record, pairs, LENGTH(pairs), e);
 }
 
 /* Field numbers. Event: step 2, summary 5 { value 1 }. */

@@ -8,7 +8,6 @@ static void add_quotes(str *out, const char *text, size_t n)
 {
     static const char *const names[] = {"NaN", "-Infinity", "Infinity"};
     bool quoted = false;
-    str_clear(out);
     for (size_t i = 0; i < n; i++) {
         if (text[i] == '\\' && quoted && i + 1 < n) {
             str_addn(out, text + i++, 2);
@@ -28,11 +27,9 @@ static void add_quotes(str *out, const char *text, size_t n)
 
 cJSON *json_parse(const char *text, size_t n)
 {
-    str json = {0};
+    CLEANUP(str_free) str json = {0};
     add_quotes(&json, text, n);
-    cJSON *root = cJSON_ParseWithLength(str_text(&json), json.n);
-    str_free(&json);
-    return root;
+    return cJSON_ParseWithLength(str_text(&json), json.n);
 }
 
 const char *json_cell(const cJSON *v, char real[32])
@@ -51,11 +48,10 @@ static int add_object(sheet *s, const cJSON *o, const char *prefix, err *e)
     int bad = 0;
     cJSON_ArrayForEach(v, o)
     {
-        char *key = *prefix ? xprintf("%s.%s", prefix, v->string) : xstrdup(v->string);
+        AUTOFREE char *key = *prefix ? xprintf("%s.%s", prefix, v->string) : xstrdup(v->string);
         const char *cell = json_cell(v, real);
         if (!bad && cJSON_IsObject(v)) bad = add_object(s, v, key, e);
         if (!bad && cell) bad = sheet_add_named(s, key, cell, e);
-        free(key);
     }
     return bad;
 }

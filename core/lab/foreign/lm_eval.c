@@ -36,11 +36,10 @@ int lm_eval_results(sheet *s, const char *text, const char *name, str *model, er
     cJSON_ArrayForEach(task, results) cJSON_ArrayForEach(v, task)
     {
         if (bad || !cJSON_IsNumber(v) || strstr(v->string, "_stderr") || !strchr(v->string, ',')) continue;
-        char *metric = metric_name(task->string, v->string, NULL);
+        AUTOFREE char *metric = metric_name(task->string, v->string, NULL);
         const char *const pairs[][2] = {
             {SHEET_ROW, model->s}, {SHEET_METRIC, metric}, {SHEET_VALUE, json_cell(v, real)}};
         bad = sheet_add_pairs(s, name, 1, pairs, LENGTH(pairs), e);
-        free(metric);
     }
     cJSON_Delete(root);
     return bad;
@@ -67,14 +66,13 @@ static int add_sample(void *self, const cJSON *o, size_t line, err *e)
         const cJSON *m;
         cJSON_ArrayForEach(m, listed) wanted = wanted || same(cJSON_GetStringValue(m), v->string);
         if (bad || !wanted || (!cJSON_IsNumber(v) && !cJSON_IsBool(v))) continue;
-        char *metric = metric_name(x->task, v->string, filter ? filter : "none");
+        AUTOFREE char *metric = metric_name(x->task, v->string, filter ? filter : "none");
         const char *const pairs[][2] = {
             {SHEET_ROW, x->model},
             {SHEET_METRIC, metric},
             {SHEET_EXAMPLE, example},
             {SHEET_VALUE, cJSON_IsBool(v) ? (cJSON_IsTrue(v) ? "1" : "0") : json_cell(v, real)}};
         bad = sheet_add_pairs(x->s, x->name, line, pairs, LENGTH(pairs), e);
-        free(metric);
     }
     return bad;
 }

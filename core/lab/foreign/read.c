@@ -10,7 +10,7 @@ enum { MOST_FILES = 20000, MOST_DEPTH = 16 };
 static int add_file_name(sheet *s, size_t from, const char *path, err *e)
 {
     const char *base = path_end(path), *dot = strrchr(base, '.');
-    char *stem = xstrndup(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+    AUTOFREE char *stem = xstrndup(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
     size_t column, end = s->n;
     int bad = sheet_column(s, SHEET_FILE, &column, e);
     for (size_t i = from; i < end && !bad; i++) {
@@ -18,7 +18,6 @@ static int add_file_name(sheet *s, size_t from, const char *path, err *e)
         sheet_add(s, column, stem);
     }
     s->n = end;
-    free(stem);
     return bad;
 }
 
@@ -92,7 +91,7 @@ static bool belongs(const char *samples, const char *results)
 
 static int read_lm_eval(sheet *s, const paths *all, size_t i, err *e)
 {
-    str text = {0}, model = {0};
+    CLEANUP(str_free) str text = {0}, model = {0};
     int bad = file_read_regular(all->at[i], MOST_FILE, &text, e);
     if (!bad && is_lm_eval(str_text(&text))) {
         bad = lm_eval_results(s, text.s, all->at[i], &model, e);
@@ -100,14 +99,11 @@ static int read_lm_eval(sheet *s, const paths *all, size_t i, err *e)
             const char *path = all->at[k];
             if (!has_prefix(path_end(path), "samples_") || !has_suffix(path, ".jsonl") || !belongs(path, all->at[i]))
                 continue;
-            char *task = task_of(path);
+            AUTOFREE char *task = task_of(path);
             bad = file_read_regular(path, MOST_FILE, &text, e) ||
                   lm_eval_samples(s, str_text(&text), text.n, path, task, str_text(&model), e);
-            free(task);
         }
     }
-    str_free(&text);
-    str_free(&model);
     return bad ? -1 : 0;
 }
 
@@ -117,10 +113,9 @@ static bool is_state(const char *path) { return same(path_end(path), "trainer_st
 /* Reads a file of one run: events, or a Trainer's state. */
 static int read_log(sheet *s, const char *path, const char *run, err *e)
 {
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     int bad = file_read_regular(path, MOST_FILE, &text, e);
     if (!bad) bad = (is_events(path) ? events_parse : trainer_state_parse)(s, str_text(&text), text.n, path, run, e);
-    str_free(&text);
     return bad ? -1 : 0;
 }
 
@@ -139,16 +134,13 @@ static char *run_of_state(const char *folder, const char *path, int64_t *step)
 static int read_last_state(sheet *s, const char *folder, const paths *all, size_t i, err *e)
 {
     int64_t step, other;
-    char *run = run_of_state(folder, all->at[i], &step);
+    AUTOFREE char *run = run_of_state(folder, all->at[i], &step);
     bool last = true;
     for (size_t k = 0; k < all->n && last; k++) {
-        char *of = is_state(all->at[k]) ? run_of_state(folder, all->at[k], &other) : NULL;
+        AUTOFREE char *of = is_state(all->at[k]) ? run_of_state(folder, all->at[k], &other) : NULL;
         last = !same(of, run) || other <= step;
-        free(of);
     }
-    int bad = last ? read_log(s, all->at[i], run, e) : 0;
-    free(run);
-    return bad;
+    return last ? read_log(s, all->at[i], run, e) : 0;
 }
 
 static int read_folder(sheet *s, const char *folder, err *e)
@@ -158,11 +150,10 @@ static int read_folder(sheet *s, const char *folder, err *e)
     int bad = walk(folder, &all, 0, e);
     if (all.n) qsort(all.at, all.n, sizeof *all.at, by_name);
     for (size_t i = 0; i < all.n && !bad; i++) {
-        char *run = run_of(folder, all.at[i]);
+        AUTOFREE char *run = run_of(folder, all.at[i]);
         if (is_events(all.at[i])) bad = read_log(s, all.at[i], run, e);
         if (!bad && is_results(all.at[i])) bad = read_lm_eval(s, &all, i, e);
         if (!bad && is_state(all.at[i])) bad = read_last_state(s, folder, &all, i, e);
-        free(run);
     }
     if (!bad && s->n == before)
         bad = fail(e,
@@ -178,13 +169,12 @@ int sheet_read(sheet *s, const char *path, err *e)
     if (is_folder(path)) return read_folder(s, path, e);
     if (is_events(path)) return read_log(s, path, path_end(path), e);
     if (is_state(path)) return read_log(s, path, "run", e);
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     int bad = file_read_regular(path, MOST_FILE, &text, e);
     if (!bad && is_results(path) && is_lm_eval(str_text(&text))) {
         paths one = {.at = (char *[]){(char *)path}, .n = 1};
         bad = read_lm_eval(s, &one, 0, e);
     } else if (!bad)
         bad = read_text(s, path, &text, e);
-    str_free(&text);
     return bad ? -1 : 0;
 }

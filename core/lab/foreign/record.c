@@ -38,17 +38,17 @@ static cJSON *settings_of(foreign *f, size_t row)
 /* Returns a hash that no configuration of ablate's own has: its text begins with "imported". */
 static const char *hash_of(foreign *f, const foreign_options *o, const char *row, const cJSON *settings)
 {
-    char sha[65], *json = cJSON_PrintUnformatted(settings), *text = xprintf("imported\n%s\n%s\n%s", o->name, row, json);
+    char sha[65], *json = cJSON_PrintUnformatted(settings);
+    AUTOFREE char *text = xprintf("imported\n%s\n%s\n%s", o->name, row, json);
     sha256_of(text, strlen(text), sha);
     cJSON_free(json);
-    free(text);
     return arena_strdup(&f->mem, sha);
 }
 
 static cJSON *variant_of(foreign *f, const foreign_options *o, size_t row, size_t ord, const char **hash)
 {
     cJSON *v = cJSON_CreateObject(), *settings = settings_of(f, row);
-    str change = {0}, swept = {0};
+    CLEANUP(str_free) str change = {0}, swept = {0};
     for (size_t i = 0; i < f->columns.n_settings && row != f->base; i++) {
         size_t c = f->columns.setting[i];
         const char *own = foreign_setting(f, row, c);
@@ -65,8 +65,6 @@ static cJSON *variant_of(foreign *f, const foreign_options *o, size_t row, size_
     cJSON_AddNumberToObject(v, "is_base", row == f->base);
     cJSON_AddStringToObject(v, "swept", str_text(&swept));
     cJSON_AddItemToObject(v, "config", settings);
-    str_free(&change);
-    str_free(&swept);
     return v;
 }
 
@@ -87,10 +85,9 @@ static cJSON *result_of(foreign *f, const outcome *x, const foreign_options *o)
     db_stats stats = {x->n_examples, 2, xmalloc(2 * x->n_examples * sizeof(double))};
     for (size_t i = 0; i < x->n_examples; i++)
         stats.value[2 * i] = x->scale * x->examples[i].value, stats.value[2 * i + 1] = 100;
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     db_stats_text(&stats, &text);
     cJSON_AddStringToObject(r, "stats", text.s);
-    str_free(&text);
     free(stats.value);
     return r;
 }
@@ -156,7 +153,7 @@ static void add_experiment(cJSON *root, foreign *f, const foreign_options *o)
     cJSON_AddStringToObject(x, "name", o->name);
     if (o->note) cJSON_AddStringToObject(x, "note", o->note);
     cJSON_AddStringToObject(x, "headline", f->metrics.at[f->headline]);
-    str spec = {0};
+    CLEANUP(str_free) str spec = {0};
     str_add(&spec, "; imported, not trained by ablate, from\n");
     for (size_t i = 0; i < f->s.files.n; i++) {
         char sha[65];
@@ -164,7 +161,6 @@ static void add_experiment(cJSON *root, foreign *f, const foreign_options *o)
         if (!sha256_file(f->s.files.at[i], sha, &none)) str_addf(&spec, "; %s  sha256 %s\n", f->s.files.at[i], sha);
     }
     cJSON_AddStringToObject(x, "spec_ini", spec.s);
-    str_free(&spec);
     if (o->failed_as) parse_real(o->failed_as, &rules.criterion.failed_as);
     cJSON_AddStringToObject(x, "analysis", analysis_write(&rules, &f->mem));
 }

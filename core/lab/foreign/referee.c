@@ -22,7 +22,7 @@ static void ask_evaluation(foreign *f, const foreign_options *o)
     if (least != most)
         foreign_warn(f, "Runs have between %zu and %zu evaluations of %s%s.", least, most, metric,
                      o->best ? ": with more evaluations, the best one is better by chance alone" : "");
-    str turned = {0};
+    CLEANUP(str_free) str turned = {0};
     double last0 = foreign_mean(f, f->base, LAST), best0 = foreign_mean(f, f->base, BEST);
     for (size_t r = 0; r < f->rows.n; r++) {
         double last = foreign_mean(f, r, LAST) - last0, best = foreign_mean(f, r, BEST) - best0;
@@ -35,7 +35,6 @@ static void ask_evaluation(foreign *f, const foreign_options *o)
                      metric, o->best ? "best" : "last", o->best ? ", chosen by the score that is reported" : "",
                      o->best ? "last" : "best", o->best ? last0 : best0, o->best ? best0 : last0,
                      turned.n ? turned.s : "no row");
-    str_free(&turned);
 }
 
 static void ask_length(foreign *f)
@@ -57,7 +56,7 @@ static void ask_length(foreign *f)
 /* Warns of rows that differ from base in several settings: such a row does not show which setting matters. */
 static void ask_settings(foreign *f)
 {
-    str list = {0};
+    CLEANUP(str_free) str list = {0};
     size_t rows = 0;
     for (size_t r = 0; r < f->rows.n; r++) {
         size_t n = 0;
@@ -71,13 +70,12 @@ static void ask_settings(foreign *f)
     if (rows)
         foreign_warn(f, "%zu row%s %s from base in more than one setting: %s%s.", rows, rows == 1 ? "" : "s",
                      rows == 1 ? "differs" : "differ", list.s, rows > 5 ? " ..." : "");
-    str_free(&list);
 }
 
 /* Names rows with a failed run. Such a row gets no verdict, because only its better runs have a score. */
 static void ask_failed(foreign *f, const foreign_options *o)
 {
-    str list = {0};
+    CLEANUP(str_free) str list = {0};
     size_t failed = 0, row = SIZE_MAX;
     for (size_t i = 0; i < f->n_outcomes; i++) {
         const outcome *x = &f->outcomes[i];
@@ -90,7 +88,6 @@ static void ask_failed(foreign *f, const foreign_options *o)
         foreign_warn(f, "%zu run%s without %s or did not end as planned; %s: %s.", failed,
                      failed == 1 ? " is" : "s are", headline_of(f),
                      o->failed_as ? "scored by --failed-as" : "no verdict without --failed-as", list.s);
-    str_free(&list);
 }
 
 void foreign_referee(foreign *f, const foreign_options *o)

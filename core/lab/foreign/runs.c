@@ -97,12 +97,10 @@ static int check_settings(const foreign *f, size_t row, size_t record, err *e)
         const char *own = sheet_cell(&f->s, record, c), *first = sheet_cell(&f->s, f->first[row], c);
         const sheet_record *r = &f->s.records[f->first[row]];
         if (!own || same(own, first)) continue;
-        char *expected = xprintf(
+        AUTOFREE char *expected = xprintf(
             "%s%s%s as in %s:%zu: a row has one value of a setting; `--row %s` makes a row of each value",
             first ? "\"" : "", first ? first : "nothing", first ? "\"" : "", r->file, r->line, f->s.columns.at[c]);
-        bad_cell(f, record, f->s.columns.at[c], own, expected, e);
-        free(expected);
-        return -1;
+        return bad_cell(f, record, f->s.columns.at[c], own, expected, e);
     }
     return 0;
 }
@@ -316,14 +314,13 @@ static int set_directions(foreign *f, const char *option, const text_list *given
 
 static int set_judged(foreign *f, const foreign_options *o, err *e)
 {
-    str list = {0};
+    CLEANUP(str_free) str list = {0};
     for (size_t i = 0; i < f->metrics.n && i < 40; i++) str_addf(&list, "%s%s", i ? ", " : "", f->metrics.at[i]);
     int bad = 0;
     if (!f->n_seen) bad = fail(e, "found no values of a metric");
     if (!bad && f->metrics.n > 1 && !o->metrics.n)
         bad = fail(e, "found %zu metrics; give --metric NAME for each to import, first for the one to judge: %s",
                    f->metrics.n, str_text(&list));
-    str_free(&list);
     f->direction = arena_alloc(&f->mem, (f->metrics.n + 1) * sizeof *f->direction);
     for (size_t i = o->metrics.n; i-- > 0 && !bad;)
         bad = known(&f->metrics, "--metric", o->metrics.at[i], &f->headline, e);
@@ -342,14 +339,13 @@ int foreign_read(const char *const *paths, size_t n, const foreign_options *o, f
     if (o->best && f->columns.example != SIZE_MAX && f->columns.step != SIZE_MAX)
         return fail(e, "--result best: found scores per example at several steps, of which the last count");
     size_t cap = 0;
-    str row = {0};
+    CLEANUP(str_free) str row = {0};
     int bad = 0;
     for (size_t i = 0; i < f->s.n && !bad; i++) {
         bad = read_record(f, o, i, &row, &cap, e);
         if (!bad && f->rows.n > MOST_ROWS)
             bad = fail(e, "found more than %d rows; name the rows' column with --row", MOST_ROWS);
     }
-    str_free(&row);
     if (bad || set_judged(f, o, e)) return -1;
     for (size_t i = 0; i < f->n_seen; i++)
         if (f->seen[i].metric == SIZE_MAX) f->seen[i].metric = f->headline;

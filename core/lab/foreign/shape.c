@@ -4,12 +4,10 @@
 
 static int no_column(const sheet *s, const char *option, const char *name, err *e)
 {
-    str list = {0};
+    CLEANUP(str_free) str list = {0};
     for (size_t i = 0; i < s->columns.n && i < 40; i++) str_addf(&list, "%s%s", i ? ", " : "", s->columns.at[i]);
-    fail(e, "%s: found no column \"%s\"%s; there are: %s", option, name,
-         suggestion(name, s->columns.at, s->columns.n, "\""), str_text(&list));
-    str_free(&list);
-    return -1;
+    return fail(e, "%s: found no column \"%s\"%s; there are: %s", option, name,
+                suggestion(name, s->columns.at, s->columns.n, "\""), str_text(&list));
 }
 
 /* Finds a column that may be absent unless the option names it. */

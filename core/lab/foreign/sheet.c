@@ -92,8 +92,9 @@ void sheet_unify_numbers(sheet *s)
 {
     enum { MOST_VALUES = 10000 }; /* a column with more distinct numbers is no setting */
     for (size_t c = 0; c < s->columns.n; c++) {
-        names values = {0};
-        const char **first = NULL, *cell;
+        CLEANUP(names_free) names values = {0};
+        AUTOFREE const char **first = NULL;
+        const char *cell;
         size_t cap = 0;
         char text[32];
         double x;
@@ -110,8 +111,6 @@ void sheet_unify_numbers(sheet *s)
             if (at == before) first = grow(first, &cap, at + 1, sizeof *first), first[at] = cell;
             s->records[i].cell[c] = first[at];
         }
-        free(first);
-        names_free(&values);
     }
 }
 

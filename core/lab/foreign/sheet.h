@@ -6,6 +6,7 @@
  */
 #ifndef ABLATE_FOREIGN_SHEET_H
 #define ABLATE_FOREIGN_SHEET_H
+#include "base/cleanup.h"
 #include "base/base.h"
 
 enum { MOST_RECORDS = 4000000, MOST_COLUMNS = 4096, MOST_FILE = 1 << 28 };
