@@ -105,10 +105,9 @@ static int write_task(launcher *l, away_job *j, size_t i, str *claims, err *e)
         str_addf(&text, "%s\n", args[k]);
     }
     AUTOFREE char *path = away_part(j->spool, "arguments", (int64_t)i);
-    int bad = file_write(path, text.s, text.n, e);
     str_addf(claims, "%lld\t%lld\t%lld\t%lld\t%s\t%s\t%s\n", (long long)c->run, (long long)c->attempt,
              (long long)c->generation, (long long)c->seed, c->owner, c->name, w->folder);
-    return bad;
+    return file_write(path, text.s, text.n, e);
 }
 
 /* Claims all free runs, but no more than the engine accepts now. */

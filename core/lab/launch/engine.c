@@ -177,8 +177,7 @@ static int read_key(str *key, err *e)
         bad = bad || make_folders(folder, e) || file_write(path, hex, 64, e);
         umask(before);
     }
-    if (!bad) bad = file_read_regular(path, 64, key, e);
-    return bad;
+    return bad ? bad : file_read_regular(path, 64, key, e);
 }
 
 /* Computes the signature of the spool's command. */
@@ -231,8 +230,7 @@ static int start_round(const launcher *l, away_job *j, const size_t *which, size
         execl(l->o->program, "ablate", "launch-round", j->spool, round, (char *)NULL);
         _exit(127);
     }
-    if (pid < 0 && !bad) bad = fail(e, "cannot start the launcher: %s", strerror(errno));
-    return bad;
+    return pid < 0 && !bad ? fail(e, "cannot start the launcher: %s", strerror(errno)) : bad;
 }
 
 static int submit_command(launcher *l, away_job *j, err *e)

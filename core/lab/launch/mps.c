@@ -101,11 +101,10 @@ static int make_place(mps *m, err *e)
     if (!mkdtemp(m->folder)) /* 0700 */
         return fail(e, "cannot create a folder in %s: %s", temporary, strerror(errno));
     AUTOFREE char *pipe = path_join(m->folder, "pipe"), *log = path_join(m->folder, "log");
-    int bad = mkdir(pipe, 0700) || mkdir(log, 0700)
-                  ? fail(e, "cannot create a folder in %s: %s", m->folder, strerror(errno))
-                  : 0;
-    if (!bad) setenv(pipes, pipe, 1), setenv(logs, log, 1);
-    return bad;
+    if (mkdir(pipe, 0700) || mkdir(log, 0700))
+        return fail(e, "cannot create a folder in %s: %s", m->folder, strerror(errno));
+    setenv(pipes, pipe, 1), setenv(logs, log, 1);
+    return 0;
 }
 
 /* Returns the last line of the daemon's log, or "". The caller frees it. */
@@ -134,13 +133,11 @@ static int start_daemon(err *e)
     while (!status && !(there = answers()) && ticks() - start < PATIENCE) usleep(ASK_AGAIN);
     AUTOFREE char *log = last_words();
     char *last = said.n ? trim(said.s) : NULL, why[80];
-    int bad = 0;
+    if (!status && there) return 0;
     snprintf(why, sizeof why, "started no daemon that answers");
     if (status) snprintf(why, sizeof why, "ended with status %d", WIFEXITED(status) ? WEXITSTATUS(status) : 128);
-    if (status || !there)
-        bad = fail(e, "%s -d %s%s%s%s%s", CONTROL, why, last && *last ? ": " : "", last ? last : "",
-                   *log ? "; its log: " : "", log);
-    return bad;
+    return fail(e, "%s -d %s%s%s%s%s", CONTROL, why, last && *last ? ": " : "", last ? last : "",
+                *log ? "; its log: " : "", log);
 }
 
 static int start_server(mps *m, err *e)

@@ -74,13 +74,10 @@ static int sbatch(launcher *l, away_job *j, const char *script, err *e)
     CLEANUP(str_free) str words = {0};
     err none = {0};
     if (!out) file_read(said, &words, &none);
-    int bad = out ? 0 : fail(e, "sbatch did not accept the job: %s", trim(words.n ? words.s : none.text));
-    if (out) {
-        char *all = xprintf("%s%s%.*s", j->id ? j->id : "", j->id ? "," : "", (int)strcspn(out, ";\n"), out);
-        free(j->id);
-        j->id = all;
-    }
-    return bad;
+    if (!out) return fail(e, "sbatch did not accept the job: %s", trim(words.n ? words.s : none.text));
+    AUTOFREE char *before = j->id;
+    j->id = xprintf("%s%s%.*s", before ? before : "", before ? "," : "", (int)strcspn(out, ";\n"), out);
+    return 0;
 }
 
 char *slurm_task(const away_job *j, size_t i)
@@ -113,8 +110,7 @@ static int submit_array(launcher *l, away_job *j, err *e)
     progress_line(&l->p, "Slurm job %s: %zu run%s in %zu task%s", j->id, j->n, j->n == 1 ? "" : "s", tasks,
                   tasks == 1 ? "" : "s");
     AUTOFREE char *path = path_join(j->spool, "job"), *text = xprintf("%s %zu", j->id, j->part);
-    bad = file_write(path, text, strlen(text), e);
-    return bad;
+    return file_write(path, text, strlen(text), e);
 }
 
 static int read_job(away_job *j, err *e)

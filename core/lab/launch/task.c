@@ -36,8 +36,7 @@ static int arguments_read(arguments *a, const char *spool, int64_t i, int start,
     AUTOFREE char *path = away_part(spool, "arguments", i);
     size_t n = 0, k = 0;
     *a = (arguments){.folder = spool};
-    int bad = file_lines(path, &a->text, &a->lines, &n, e);
-    if (bad) return -1;
+    if (file_lines(path, &a->text, &a->lines, &n, e)) return -1;
     a->args = xcalloc(n + 1, sizeof *a->args);
     for (size_t at = 0; at < n; at++) {
         if (start && same(a->lines[at], "--fresh")) continue;
@@ -162,8 +161,8 @@ static int write_exit(const char *spool, int64_t i, int code, int sig, err *e)
 {
     AUTOFREE char *path = away_part(spool, "exit", i);
     char text[32];
-    int n = snprintf(text, sizeof text, "%d %d\n", code, sig), bad = file_write(path, text, (size_t)n, e);
-    return bad;
+    int n = snprintf(text, sizeof text, "%d %d\n", code, sig);
+    return file_write(path, text, (size_t)n, e);
 }
 
 /* Asks Slurm to run this task again, from the checkpoints. */

@@ -78,7 +78,7 @@ static bool takes_too_long(const doing *now) { return now->limit > 0 && ticks() 
 /* Reads the child's lines until it closes them, or until a row takes too long (false). */
 static bool read_lines(int fd, sweep_costs *out, doing *now)
 {
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     size_t cap = 0;
     char part[4096];
     for (;;) {
@@ -99,7 +99,6 @@ static bool read_lines(int fd, sweep_costs *out, doing *now)
         if (text.n) text.n -= (size_t)(line - text.s), memmove(text.s, line, text.n + 1);
         if (takes_too_long(now)) break;
     }
-    str_free(&text);
     return !takes_too_long(now);
 }
 

@@ -105,6 +105,5 @@ int run_freeze(db *d, const spec *s, int argc, char **argv, db_frozen **frozen, 
                             .n_rows = s->n_rows,
                             .seeds = s->seeds,
                             .n_seeds = s->n_seeds};
-    if (!bad) bad = db_freeze(d, &x, frozen, n, e);
-    return bad;
+    return bad ? bad : db_freeze(d, &x, frozen, n, e);
 }

@@ -144,7 +144,7 @@ static int measure_rows(const spec *s, const trainer *t, measured *out, err *e)
 {
     bool all = same(s->analysis.match, "time");
     CLEANUP(str_free) str ini = {0}, errors = {0};
-    spec few;
+    CLEANUP(spec_free) spec few = {0};
     CLEANUP(arena_free) arena a = {0};
     read_experiment x = {0};
     write_short(s, all, all ? "20" : "1", &ini);
@@ -169,7 +169,6 @@ static int measure_rows(const spec *s, const trainer *t, measured *out, err *e)
     if (!code)
         out->vocab = x.n_rows && x.rows[0].n_runs ? vocabulary_of(s, x.rows[0].runs[0].parameters, e)
                                                   : s->rows[0].config.vocab_size;
-    spec_free(&few);
     return code;
 }
 

@@ -1,6 +1,7 @@
 /* room.c - checks that disk and memory have room for the runs that a sweep still has to train. */
 #include "lab/launch/care.h"
 #include "lab/sweep/sweep.h"
+#include <math.h>
 
 static void no_room(const char *row, double needs, double has, const char *of, const char *what, err *e)
 {
@@ -10,13 +11,11 @@ static void no_room(const char *row, double needs, double has, const char *of, c
          row, *row ? ": " : "", has / 1e9, of, needs / 1e9, what);
 }
 
-static double larger(double a, double b) { return a > b ? a : b; }
-
 /* Returns the bytes that the row's concurrent runs need, 0 if they fit. *of: which memory; *has: its free bytes. */
 static double lacks(const sweep_costs *x, const row_estimate *r, const sweep_options *o, double free, double ranks,
                     const char **of, double *has)
 {
-    double runs = larger((double)r->left, (double)r->trials), n = o->workers > 1 ? (double)o->workers : 1,
+    double runs = fmax((double)r->left, (double)r->trials), n = o->workers > 1 ? (double)o->workers : 1,
            needs = r->memory * ranks * (n < runs ? n : runs);
     if (!(runs > 0)) return 0;
     *of = "memory", *has = free;

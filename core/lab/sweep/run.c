@@ -192,9 +192,7 @@ static int count_costs(sweep *s, err *e)
     if (s->costs.unknown) fprintf(stderr, "no estimate: %s\n", s->costs.unknown);
     pack(s->o, &s->spec, &s->costs, s->c->verbosity >= 0);
     CLEANUP(str_free) str rows = {0};
-    bool bad =
-        check_data(&s->costs, s->c, e) || (!s->o->ignore_room && room_lacks(&s->costs, &s->spec, s->o, &rows, e));
-    return bad;
+    return check_data(&s->costs, s->c, e) || (!s->o->ignore_room && room_lacks(&s->costs, &s->spec, s->o, &rows, e));
 }
 
 static void print_searches(const sweep_costs *x)

@@ -202,16 +202,14 @@ static int read_rung(searcher *s, size_t rung, const char *experiment, const cha
 
 static int do_rung(searcher *s, size_t rung, err *e)
 {
-    spec trials;
+    CLEANUP(spec_free) spec trials = {0};
     const char *base;
     size_t n;
     if (write_rung(s, rung, &trials, &base, &n, e)) return 2;
     if (s->t->talk) fprintf(stderr, "search, rung %zu of %zu: %zu trials\n", rung + 1, s->rungs, n);
     int code = s->t->train(s->t->self, &trials, e);
     if (code == 1 && !e->text[0]) code = 0; /* a failed trial is not chosen */
-    if (!code && read_rung(s, rung, trials.name, base, e)) code = 1;
-    spec_free(&trials);
-    return code;
+    return !code && read_rung(s, rung, trials.name, base, e) ? 1 : code;
 }
 
 /* ---- all rows ---- */
@@ -382,11 +380,11 @@ static size_t trial_left(const searcher *s, const row_search *r, const done_runs
 /* Counts a rung's trials that are not done; rows without any continue with the next rung. */
 static int rung_left(searcher *s, size_t rung, const done_runs *done, search_left *left, err *e)
 {
-    spec trials;
+    CLEANUP(spec_free) spec trials = {0};
     const char *base;
     size_t n;
     if (write_rung(s, rung, &trials, &base, &n, e)) return -1;
-    if (recognize_rows(s->t->db, NULL, &trials, RERUN_CHANGED, e)) return spec_free(&trials), -1;
+    if (recognize_rows(s->t->db, NULL, &trials, RERUN_CHANGED, e)) return -1;
     for (size_t i = 0; i < s->n; i++) {
         row_search *r = &s->rows[i];
         search_left *of = &left[r->row - s->s->rows];
@@ -401,9 +399,7 @@ static int rung_left(searcher *s, size_t rung, const done_runs *done, search_lef
     }
     bool scores = false;
     for (size_t i = 0; i < s->n; i++) scores = scores || (!s->rows[i].stuck && rung >= first_rung(s, &s->rows[i]));
-    int bad = scores && read_rung(s, rung, trials.name, base, e);
-    spec_free(&trials);
-    return bad ? -1 : 0;
+    return scores && read_rung(s, rung, trials.name, base, e) ? -1 : 0;
 }
 
 int search_count_left(const spec *of, const trainer *t, const done_runs *done, prepared *out, search_left *left, err *e)
