@@ -1,7 +1,6 @@
 /* below.c - see below.h. */
 #include "base/below.h"
-#include <stdlib.h>
-#include <string.h>
+#include "base/cleanup.h"
 #include <sys/stat.h>
 
 bool is_plain_word(const char *text)
@@ -12,17 +11,15 @@ bool is_plain_word(const char *text)
 
 bool path_is_below(const char *folder, const char *path)
 {
-    char *top = realpath(folder, NULL), *part = xstrdup(path), *real = NULL, *slash;
+    AUTOFREE char *top = realpath(folder, NULL), *part = xstrdup(path), *real = NULL;
+    char *slash;
     struct stat info;
     while (!(real = realpath(part, NULL)) && lstat(part, &info) && (slash = strrchr(part, '/')) && slash > part)
         *slash = 0; /* shortened until the part exists */
-    size_t n = top ? strlen(top) : 0;
-    bool below = !top ? !file_exists(path) : real && has_prefix(real, top);
-    if (below && top && n > 1) below = real[n] == '/' || (!real[n] && !same(part, path));
-    free(top);
-    free(part);
-    free(real);
-    return below;
+    if (!top) return !file_exists(path);
+    size_t n = strlen(top);
+    if (!real || !has_prefix(real, top)) return false;
+    return n == 1 || real[n] == '/' || (!real[n] && !same(part, path));
 }
 
 /* Describes the first part of the name that leads out of a folder; NULL: none does. */
@@ -45,10 +42,9 @@ char *path_below(const char *folder, const char *name, err *e)
     char *path = why ? NULL : path_join(folder, name);
     if (path && !path_is_below(folder, path)) why = "a link that leads out";
     if (!why) return path;
-    str shown = {0};
+    CLEANUP(str_free) str shown = {0};
     str_add_shown(&shown, name, false);
     fail(e, "%s: found the name \"%s\" with %s, expected one below this folder", folder, str_text(&shown), why);
-    str_free(&shown);
     free(path);
     return NULL;
 }

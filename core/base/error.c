@@ -1,17 +1,15 @@
 /* error.c - keeps the first error; aborts at a broken invariant. */
 #include "base/base.h"
+#include "base/cleanup.h"
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Escapes bytes that a terminal would obey, because a message may quote others' files. */
 static void show(err *e)
 {
     if (is_printable(e->text, true)) return;
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     str_add_shown(&text, e->text, true);
     snprintf(e->text, sizeof e->text, "%s", text.s);
-    str_free(&text);
 }
 
 int fail_list(err *e, const char *fmt, va_list args)

@@ -1,19 +1,11 @@
 /* file.c - whole files, atomic writes, folders, lines. */
 #include "base/base.h"
+#include "base/cleanup.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int open_to_read(const char *path, err *e)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) fail(e, "%s: cannot be opened: %s", path, strerror(errno));
-    return fd;
-}
 
 int file_open_regular(const char *path, size_t *size, err *e)
 {
@@ -52,8 +44,8 @@ int file_read(const char *path, str *out, err *e)
 {
     enum { MOST = 256 << 20 }; /* limit of bytes for a file without a size, since a device has no end */
     str_clear(out);
-    int fd = open_to_read(path, e);
-    if (fd < 0) return -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fail(e, "%s: cannot be opened: %s", path, strerror(errno));
     struct stat info;
     size_t step = 64 * 1024; /* pipes and /proc have no size */
     bool regular = !fstat(fd, &info) && S_ISREG(info.st_mode);
@@ -118,13 +110,12 @@ char *path_folder(const char *path)
 /* Syncs the file's name as well, or a crash could bring the old file back. */
 static int sync_folder_of(const char *path, err *e)
 {
-    char *folder = path_folder(path);
+    AUTOFREE char *folder = path_folder(path);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
     /* EINVAL, ENOTSUP: the file system cannot sync a folder */
     if (fd < 0 || (fsync(fd) && errno != EINVAL && errno != ENOTSUP))
         rc = fail(e, "%s: folder cannot be synced: %s", folder, strerror(errno));
     if (fd >= 0) close(fd);
-    free(folder);
     return rc;
 }
 
@@ -145,7 +136,7 @@ static int open_temporary(const char *path, char **name, err *e)
 /* Replaces `path` by a new file. */
 static int replace_file(const char *path, const void *data, size_t n, err *e)
 {
-    char *name;
+    AUTOFREE char *name = NULL;
     int fd = open_temporary(path, &name, e);
     if (fd < 0) return -1;
     bool ok = !file_write_all(fd, data, n) && !fsync(fd);
@@ -156,7 +147,6 @@ static int replace_file(const char *path, const void *data, size_t n, err *e)
         unlink(name);
         fail(e, "%s: cannot be written: %s", path, strerror(why));
     }
-    free(name);
     return ok ? sync_folder_of(path, e) : -1;
 }
 
@@ -175,10 +165,8 @@ int file_write(const char *path, const void *data, size_t n, err *e)
     struct stat info;
     bool there = !lstat(path, &info), link = there && S_ISLNK(info.st_mode);
     if (there && (stat(path, &info) || !S_ISREG(info.st_mode))) return write_into(path, data, n, e);
-    char *target = link ? realpath(path, NULL) : xstrdup(path); /* a link stays: its file is replaced */
-    int rc = target ? replace_file(target, data, n, e) : fail(e, "%s: cannot be written: %s", path, strerror(errno));
-    free(target);
-    return rc;
+    AUTOFREE char *target = link ? realpath(path, NULL) : xstrdup(path); /* a link stays: its file is replaced */
+    return target ? replace_file(target, data, n, e) : fail(e, "%s: cannot be written: %s", path, strerror(errno));
 }
 
 bool file_exists(const char *path)
@@ -196,21 +184,18 @@ bool is_folder(const char *path)
 int make_folders(const char *path, err *e)
 {
     if (!*path) return fail(e, "a folder without a name cannot be made");
-    char *name = xstrdup(path);
-    int rc = 0;
-    for (char *end = name + 1; !rc; end++) {
+    AUTOFREE char *name = xstrdup(path);
+    for (char *end = name + 1;; end++) {
         if (*end && *end != '/') continue;
         char was = *end;
         *end = 0;
         if (mkdir(name, 0777)) {
             int why = errno;
-            if (!is_folder(name)) rc = fail(e, "%s: folder cannot be made: %s", name, strerror(why));
+            if (!is_folder(name)) return fail(e, "%s: folder cannot be made: %s", name, strerror(why));
         }
         *end = was;
-        if (!was) break;
+        if (!was) return 0;
     }
-    free(name);
-    return rc;
 }
 
 char *path_join(const char *a, const char *b)

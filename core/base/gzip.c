@@ -1,8 +1,7 @@
 /* gzip.c - unpacks member after member in parts, packs in memory. */
 #include "base/gzip.h"
+#include "base/cleanup.h"
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -29,7 +28,8 @@ static int add_output(target *t, const unsigned char *data, size_t n, err *e)
 
 static int unpack(int fd, target *t, err *e)
 {
-    unsigned char *in = xmalloc(2 * (size_t)PART), *out = in + PART;
+    AUTOFREE unsigned char *in = xmalloc(2 * (size_t)PART);
+    unsigned char *out = in + PART;
     z_stream z = {.avail_out = PART};
     ssize_t got = 1;
     int state = inflateInit2(&z, GZIP_WINDOW), rc = 0;
@@ -49,7 +49,6 @@ static int unpack(int fd, target *t, err *e)
     if (!rc && state != Z_STREAM_END)
         rc = fail(e, "%s: found %s, expected gzip", t->path, state == Z_OK ? "a file cut short" : "something else");
     inflateEnd(&z);
-    free(in);
     return rc;
 }
 
@@ -58,14 +57,14 @@ int gzip_read(const char *path, size_t most, str *out, err *e)
     enum { FREE = 64 << 20, MOST_RATIO = 100 };
     size_t size = 0;
     unsigned char head[2] = {0};
-    int fd = file_open_regular(path, &size, e), rc;
+    int fd = file_open_regular(path, &size, e);
     if (fd < 0) return -1;
     str_clear(out);
     bool packed = has_suffix(path, ".gz") || (pread(fd, head, 2, 0) == 2 && head[0] == 0x1f && head[1] == 0x8b);
     if (packed && size < (SIZE_MAX - FREE) / MOST_RATIO && FREE + size * MOST_RATIO < most)
         most = FREE + size * MOST_RATIO;
-    rc = packed ? unpack(fd, &(target){.path = path, .text = out, .most = most}, e)
-                : file_read_regular(path, most, out, e);
+    int rc = packed ? unpack(fd, &(target){.path = path, .text = out, .most = most}, e)
+                    : file_read_regular(path, most, out, e);
     close(fd);
     if (!rc && !out->n) str_add(out, "");
     return rc;
@@ -84,16 +83,13 @@ int gzip_write(const char *path, const void *data, size_t n, err *e)
 {
     if (!has_suffix(path, ".gz")) return file_write(path, data, n, e);
     z_stream z = {0};
-    str out = {0};
     if (n > UINT32_MAX) return fail(e, "%s: found %zu bytes, expected at most 4 GB", path, n);
     if (deflateInit2(&z, 9, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK) out_of_memory(0);
-    out.n = deflateBound(&z, n);
-    out.s = xmalloc(out.n);
+    size_t most = deflateBound(&z, n);
+    AUTOFREE Bytef *out = xmalloc(most);
     z.next_in = (Bytef *)(uintptr_t)data, z.avail_in = (uInt)n;
-    z.next_out = (Bytef *)out.s, z.avail_out = (uInt)out.n;
+    z.next_out = out, z.avail_out = (uInt)most;
     if (deflate(&z, Z_FINISH) != Z_STREAM_END) broken("base/gzip.c: deflate left bytes");
-    int rc = file_write(path, out.s, z.total_out, e);
     deflateEnd(&z);
-    free(out.s);
-    return rc;
+    return file_write(path, out, z.total_out, e);
 }

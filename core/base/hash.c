@@ -1,9 +1,8 @@
 /* hash.c - SHA-256 (FIPS 180-4) for content, FNV-1a for tables in memory. */
 #include "base/base.h"
+#include "base/cleanup.h"
 #include "base/unroll.h"
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* FIPS 180-4, section 4.2.2: fractional parts of the cube roots of the first 64 primes. */
@@ -96,7 +95,7 @@ int sha256_file(const char *path, char out[65], err *e)
     size_t size = 0;
     int fd = file_open_regular(path, &size, e);
     if (fd < 0) return -1;
-    unsigned char *chunk = xmalloc(CHUNK);
+    AUTOFREE unsigned char *chunk = xmalloc(CHUNK);
     sha256 s;
     sha256_init(&s);
     ssize_t got = 1;
@@ -108,7 +107,6 @@ int sha256_file(const char *path, char out[65], err *e)
     int rc = got < 0 ? fail(e, "%s: cannot be read: %s", path, strerror(errno)) : 0;
     if (!rc) sha256_hex(&s, out);
     close(fd);
-    free(chunk);
     return rc;
 }
 

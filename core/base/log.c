@@ -1,5 +1,6 @@
 /* log.c - the clock and the log. */
 #include "base/base.h"
+#include "base/cleanup.h"
 #include <time.h>
 
 static double seconds(clockid_t clock)
@@ -29,7 +30,7 @@ void log_line(enum log_level level, const char *fmt, ...)
     static const char *const prefix[] = {"debug: ", "", "warning: ", "error: "};
     if (level < log_place.least) return;
     FILE *f = log_place.file ? log_place.file : stderr;
-    str text = {0}, line = {0};
+    CLEANUP(str_free) str text = {0}, line = {0};
     va_list args;
     va_start(args, fmt);
     str_addv(&text, fmt, args);
@@ -39,6 +40,4 @@ void log_line(enum log_level level, const char *fmt, ...)
     str_addc(&line, '\n');
     fwrite(line.s, 1, line.n, f); /* one write, so that lines of several threads do not mix */
     fflush(f);
-    str_free(&text);
-    str_free(&line);
 }

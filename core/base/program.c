@@ -1,6 +1,6 @@
 /* program.c - finds the program's file and files beside it; starts the program again with other settings. */
 #include "base/base.h"
-#include <stdlib.h>
+#include "base/cleanup.h"
 #include <unistd.h>
 
 const char *program_file(void)
@@ -12,16 +12,13 @@ const char *program_file(void)
 
 char *file_of_program(const char *const *paths, size_t n)
 {
-    char *folder = path_folder(program_file()), *found = NULL;
-    for (size_t i = 0; i < n && !found; i++) {
+    AUTOFREE char *folder = path_folder(program_file());
+    for (size_t i = 0; i < n; i++) {
         char *path = path_join(folder, paths[i]);
-        if (file_exists(path))
-            found = path;
-        else
-            free(path);
+        if (file_exists(path)) return path;
+        free(path);
     }
-    free(folder);
-    return found;
+    return NULL;
 }
 
 void program_wait_asleep(char **argv)
