@@ -8,7 +8,7 @@ int task_rules_open(task_rules *r, const ab_task_plugin *task, void *self, const
     *r = (task_rules){.task = task, .self = self, .src = src, .tgt = tgt, .constrains = task->vocabulary != NULL};
     if (!r->constrains) return 0;
     int64_t n = vocab_size(tgt);
-    const char **token = xmalloc((size_t)n * sizeof *token);
+    AUTOFREE const char **token = xmalloc((size_t)n * sizeof *token);
     char message[1024] = "";
     CLEANUP(arena_free) arena a = {0};
     for (int32_t i = 0; i < n; i++) {
@@ -18,7 +18,6 @@ int task_rules_open(task_rules *r, const ab_task_plugin *task, void *self, const
             has_prefix(t, WORDPIECE_INSIDE) ? t + strlen(WORDPIECE_INSIDE) : arena_printf(&a, VOCAB_BLANK "%s", t);
     }
     int answer = task->vocabulary(self, token, n, message, sizeof message);
-    free(token);
     r->always = answer > 0;
     return answer < 0 ? fail(e, "%s", message) : 0;
 }
@@ -69,9 +68,9 @@ static int find_output(model *m, const task_rules *r, const pairs *p, const char
     o.mask = masked ? &mask : NULL;
     o.unscored = true;
     o.nbest = !masked && r->constrains && r->task->accepts ? o.beam_size : 1;
-    hypothesis *found = xcalloc((size_t)(p->n * o.nbest) + 1, sizeof *found);
+    AUTOFREE hypothesis *found = xcalloc((size_t)(p->n * o.nbest) + 1, sizeof *found);
     int bad = beam_search(m, p, &o, found, &part, e);
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     for (int64_t i = 0; i < p->n && !bad; i++) {
         refused[i] = true;
         for (int64_t h = 0; h < o.nbest && refused[i]; h++) {
@@ -90,8 +89,6 @@ static int find_output(model *m, const task_rules *r, const pairs *p, const char
     }
     if (!bad) hypotheses_free(found, p->n * o.nbest);
     beam_stats_add(stats, &part);
-    free(found);
-    str_free(&text);
     return bad;
 }
 
@@ -100,11 +97,11 @@ static int search_again(model *m, const task_rules *r, const char *const *lines,
                         char **out, bool *refused, task_routes *routes, beam_stats *stats, err *e)
 {
     size_t cap = (size_t)n + 1;
-    const char **line = xcalloc(cap, sizeof *line);
+    AUTOFREE const char **line = xcalloc(cap, sizeof *line);
     char **second = xcalloc(cap, sizeof *second);
-    bool *still = xcalloc(cap, sizeof *still);
+    AUTOFREE bool *still = xcalloc(cap, sizeof *still);
     task_routes found = {0};
-    pairs p = {0};
+    CLEANUP(pairs_free) pairs p = {0};
     int64_t k = 0;
     for (int64_t i = 0; i < n; i++)
         if (refused[i]) line[k++] = lines[i];
@@ -118,11 +115,7 @@ static int search_again(model *m, const task_rules *r, const char *const *lines,
         second[j] = NULL;
         refused[i] = still[j++];
     }
-    for (int64_t j = 0; j < k; j++) free(second[j]);
-    pairs_free(&p);
-    free(line);
-    free(second);
-    free(still);
+    free_texts(second, (size_t)k);
     return bad;
 }
 
@@ -131,7 +124,7 @@ int task_decode(model *m, const task_rules *r, const pairs *p, const char *const
 {
     task_routes ways = {0};
     beam_stats sums = {0};
-    bool *refused = xcalloc((size_t)p->n + 1, sizeof *refused);
+    AUTOFREE bool *refused = xcalloc((size_t)p->n + 1, sizeof *refused);
     memset(out, 0, (size_t)p->n * sizeof *out);
     int bad = find_output(m, r, p, lines, o, r->always, out, refused, &ways, &sums, e);
     if (!bad && r->constrains && !r->always) bad = search_again(m, r, lines, p->n, o, out, refused, &ways, &sums, e);
@@ -144,6 +137,5 @@ int task_decode(model *m, const task_rules *r, const pairs *p, const char *const
     sums.sentences = p->n; /* the second search has counted the refused lines again */
     if (stats) *stats = sums;
     if (routes) *routes = ways;
-    free(refused);
     return bad;
 }

@@ -1,5 +1,6 @@
 /* search.c - decodes one batch of sentences and keeps track of their hypotheses. */
 #include "network/decode/search.h"
+#include "base/cleanup.h"
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -112,7 +113,7 @@ static void give_up(search *s, sentence *x, int64_t t, const bool *ended)
 static void advance(search *s, sentence *x, int64_t first_row, int64_t t)
 {
     int64_t beam = s->o->beam_size, n = 0;
-    bool *ended = xcalloc((size_t)beam, sizeof *ended);
+    AUTOFREE bool *ended = xcalloc((size_t)beam, sizeof *ended);
     continuation c;
     memset(s->cursor, 0, (size_t)beam * sizeof *s->cursor);
     for (x->n_next = 0; n < s->wanted && next_choice(s, x, first_row, &c); n++) {
@@ -127,7 +128,6 @@ static void advance(search *s, sentence *x, int64_t first_row, int64_t t)
     }
     x->over = !x->n_next || !can_win(s, x, t + 1);
     if (!x->n_next) give_up(s, x, t, ended);
-    free(ended);
     release_states(s, x->live, x->n_live);
     prefix *old = x->live;
     x->live = x->next, x->next = old;
@@ -242,7 +242,7 @@ static int64_t worth_shrinking(const search *s) { return 1 + s->n_at / 12; }
 
 static void shrink(search *s)
 {
-    bool *keep = xmalloc((size_t)s->n_at * sizeof *keep);
+    AUTOFREE bool *keep = xmalloc((size_t)s->n_at * sizeof *keep);
     size_t beam = (size_t)s->o->beam_size;
     int64_t n = 0;
     for (int64_t b = 0; b < s->n_at; b++) {
@@ -255,11 +255,9 @@ static void shrink(search *s)
         memmove(s->tokens + (size_t)n * beam, s->tokens + (size_t)b * beam, beam * sizeof *s->tokens);
         s->at[n++] = x;
     }
-    steps_keep(&s->steps, keep);
-    for (int64_t i = 0; i < s->o->n_others; i++) steps_keep(&s->others[i], keep);
+    for (int64_t k = 0; k <= s->o->n_others; k++) steps_keep(steps_at(s, k), keep);
     s->n_at = n;
     s->idle = 0;
-    free(keep);
 }
 
 static int run_models(search *s, err *e)
@@ -300,8 +298,7 @@ int search_batch(search *s, const int64_t *which, int64_t n, err *e)
         if (on_device(s->m->backend) && device_put(s, e)) return -1;
         if (run_models(s, e) || choose(s, e)) return -1;
         advance_all(s, t);
-        steps_follow(&s->steps, s->parents);
-        for (int64_t i = 0; i < s->o->n_others; i++) steps_follow(&s->others[i], s->parents);
+        for (int64_t i = 0; i <= s->o->n_others; i++) steps_follow(steps_at(s, i), s->parents);
         int64_t left = still_live(s);
         if (left < live) streams_progress(s->all, live - left);
         live = left;
@@ -361,7 +358,6 @@ void search_close(search *s)
     s->stats.step_seconds = s->steps.step_seconds;
     s->stats.rows = s->steps.rows_run;
     s->stats.traces = s->steps.traces;
-    steps_close(&s->steps);
-    for (int64_t i = 0; i < s->o->n_others; i++) steps_close(&s->others[i]);
+    for (int64_t k = 0; k <= s->o->n_others; k++) steps_close(steps_at(s, k));
     arena_free(&s->memory);
 }

@@ -1,5 +1,6 @@
 /* steps.c - tapes that encode and decode step by step, and the memory that outlives them. */
 #include "network/decode/steps.h"
+#include "base/cleanup.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +45,9 @@ static void place_all(ab_ctx *c, const char *name, int32_t value)
 {
     ab_t x = tape_find(c, name);
     int64_t n = x.id ? node_count(tape_at(c, x)) : 0;
-    int32_t *all = xmalloc((size_t)n * sizeof *all + 1);
+    AUTOFREE int32_t *all = xmalloc((size_t)n * sizeof *all + 1);
     for (int64_t i = 0; i < n; i++) all[i] = value;
     tape_set(c, name, all);
-    free(all);
 }
 
 static int64_t longest_source(const steps *s)
@@ -89,7 +89,7 @@ static int encode(steps *s, err *e)
     double start = ticks();
     model_batch b = {.shape = shape_of(s), .src_ids = s->src_ids, .src_pos = s->src_pos, .src_offset = s->src_offset};
     pthread_mutex_lock(&tracing);
-    ab_ctx *c = model_encode_tape(s->m, &b.shape, e);
+    CLEANUP(tape_end) ab_ctx *c = model_encode_tape(s->m, &b.shape, e);
     pthread_mutex_unlock(&tracing);
     if (!c) return -1;
     c->shared = &s->work;
@@ -109,7 +109,6 @@ static int encode(steps *s, err *e)
         }
         backend_move(s->m->backend, s->memory, y->data, bytes);
     }
-    tape_free(c);
     s->encode_seconds += ticks() - start;
     return bad;
 }
@@ -215,14 +214,13 @@ static int64_t wanted_seen(const steps *s)
 static void setup_inputs(steps *s)
 {
     if (!model_has_encoder(s->m)) return;
-    int32_t *length = xmalloc((size_t)s->batch * sizeof *length);
+    AUTOFREE int32_t *length = xmalloc((size_t)s->batch * sizeof *length);
     for (int64_t b = 0; b < s->batch; b++) length[b] = s->src_offset[b + 1] - s->src_offset[b];
     tape_set(s->tape, "src.offset", s->src_offset);
     tape_set(s->tape, "src.len", length);
     const node *memory = tape_at(s->tape, tape_find(s->tape, "memory"));
     if (memory->live && memory->data && is_read(s->tape, "memory"))
         backend_move(s->m->backend, memory->data, s->memory, (size_t)node_count(memory) * dtype_size(memory->type));
-    free(length);
 }
 
 /* Frees the tape, but keeps what it computed from the sources of the sentences with keep[b] (NULL: all). */

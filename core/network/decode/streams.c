@@ -4,6 +4,7 @@
  * thread, each with its own tape and caches, decodes many sentences. A single stream, whose operations use all threads,
  * is used for few sentences, on a device, and with a mask, whose states only one thread may advance. */
 #include "network/decode/search.h"
+#include "base/cleanup.h"
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -153,13 +154,13 @@ static void *run_stream(void *self)
     streams *all = me->all;
     err e = {0};
     search s = {.all = all, .m = all->m, .p = all->p, .o = &all->o, .out = all->out};
-    int64_t *which = xmalloc((size_t)all->o.batch * sizeof *which), n;
+    AUTOFREE int64_t *which = xmalloc((size_t)all->o.batch * sizeof *which);
     int bad = 0;
     if (all->n_streams > 1) omp_set_num_threads(me->threads);
     search_open(&s);
-    while (!bad && (n = take(all, which))) bad = (s.o->block > 1 ? blocks_batch : search_batch)(&s, which, n, &e);
+    for (int64_t n; !bad && (n = take(all, which));)
+        bad = (s.o->block > 1 ? blocks_batch : search_batch)(&s, which, n, &e);
     search_close(&s);
-    free(which);
     pthread_mutex_lock(&all->lock);
     beam_stats_add(&all->stats, &s.stats);
     if (bad && !all->bad) all->bad = true, all->error = e;
@@ -178,9 +179,9 @@ static int streams_for(const streams *s)
 
 static void run_streams(streams *s)
 {
-    pthread_t *thread = xcalloc((size_t)s->n_streams, sizeof *thread);
-    stream *each = xcalloc((size_t)s->n_streams, sizeof *each);
-    bool *started = xcalloc((size_t)s->n_streams, sizeof *started);
+    AUTOFREE pthread_t *thread = xcalloc((size_t)s->n_streams, sizeof *thread);
+    AUTOFREE stream *each = xcalloc((size_t)s->n_streams, sizeof *each);
+    AUTOFREE bool *started = xcalloc((size_t)s->n_streams, sizeof *started);
     for (int i = 0; i < s->n_streams; i++) {
         each[i] = (stream){s, s->threads * (i + 1) / s->n_streams - s->threads * i / s->n_streams};
         if (s->n_streams > 1) started[i] = !pthread_create(&thread[i], NULL, run_stream, &each[i]);
@@ -189,7 +190,6 @@ static void run_streams(streams *s)
     for (int i = 0; i < s->n_streams; i++)
         if (started[i]) pthread_join(thread[i], NULL);
     if (s->n_streams > 1) omp_set_num_threads(s->threads);
-    free(thread), free(each), free(started);
 }
 
 static int longest_first(const void *a, const void *b)

@@ -1,8 +1,7 @@
 /* ctranslate2.c - CTranslate2's model.bin (binary version 6, TransformerSpec of revision 7), its config.json and
  * vocabularies. Names and layout: python/ctranslate2/specs of CTranslate2 4. */
 #include "network/formats/format.h"
-#include <stdlib.h>
-#include <string.h>
+#include "base/cleanup.h"
 
 enum { BINARY_VERSION = 6, REVISION = 7 };
 enum { ACT_RELU = 0, ACT_GELU_TANH = 1, ACT_SWISH = 2 };
@@ -87,7 +86,7 @@ static int by_name(const void *a, const void *b)
 
 static int write_binary(exporting *x, err *e)
 {
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     size_t aliases = 0;
     qsort(x->at, x->n, sizeof *x->at, by_name);
     for (size_t i = 0; i < x->n; i++) aliases += x->at[i].alias != NULL;
@@ -98,10 +97,8 @@ static int write_binary(exporting *x, err *e)
     for (size_t i = 0; i < x->n; i++) {
         const format_tensor *t = &x->at[i];
         if (t->alias) continue;
-        if (t->bytes > UINT32_MAX) {
-            str_free(&out);
+        if (t->bytes > UINT32_MAX)
             return fail(e, "%s has %zu bytes: a variable of CTranslate2 has less than 4 GiB", t->name, t->bytes);
-        }
         append_text(&out, t->name);
         format_le(&out, (uint64_t)t->rank, 1);
         for (int d = 0; d < t->rank; d++) format_le(&out, (uint64_t)t->dim[d], 4);

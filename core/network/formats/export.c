@@ -1,10 +1,9 @@
 /* export.c - checks that a model has a counterpart, gathers its tensors, and lets the format write them. */
 #include "network/formats/format.h"
+#include "base/cleanup.h"
 #include "network/model/parametrization.h"
 #include "network/settings/places.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const model_format *const formats[] = {&format_ctranslate2, &format_marian, &format_llama, &format_gguf};
 
@@ -30,36 +29,23 @@ static bool listed(const char *values, const char *word)
     return false;
 }
 
-typedef struct {
-    ab_kind kind;
-    const plugin *used;
-} model_kind;
-enum { MODEL_KINDS = 0 AB_MODEL_KINDS(AB_KIND_ONE_) };
-static void kinds_of(const model *m, model_kind out[MODEL_KINDS])
-{
-#define KIND(NAME, name, ...) {AB_##NAME, m->name},
-    const model_kind all[MODEL_KINDS] = {AB_MODEL_KINDS(KIND)};
-    memcpy(out, all, sizeof all);
-}
-
 static const plugin *plugin_of(const model *m, const char *key)
 {
-    model_kind all[MODEL_KINDS];
-    kinds_of(m, all);
-    for (size_t i = 0; i < MODEL_KINDS; i++)
-        if (same(config_kinds[all[i].kind].name, key)) return all[i].used;
+#define FIND(NAME, name, ...)                                                                                          \
+    if (same(key, #name)) return m->name;
+    AB_MODEL_KINDS(FIND)
     broken("network/formats: the rule for the key %s names no kind of plugin", key);
 }
 
 /* Refuses plugins of kinds newer than the formats, unless they are the usual ones. A head may add a loss. */
 static void check_newer_kinds(exporting *x)
 {
-    model_kind all[MODEL_KINDS];
-    kinds_of(x->m, all);
-    for (size_t i = 0; i < MODEL_KINDS; i++) {
-        const kind_facts *k = &config_kinds[all[i].kind];
-        const plugin *used = all[i].used;
-        bool fits = all[i].kind == AB_HEAD ? !used->iface.head.logits : !k->since || same(used->desc.name, k->usual);
+#define KIND(NAME, name, ...) AB_##NAME,
+    static const ab_kind kinds[] = {AB_MODEL_KINDS(KIND)};
+    for (size_t i = 0; i < LENGTH(kinds); i++) {
+        const kind_facts *k = &config_kinds[kinds[i]];
+        const plugin *used = plugin_of(x->m, k->name);
+        bool fits = kinds[i] == AB_HEAD ? !used->iface.head.logits : !k->since || same(used->desc.name, k->usual);
         if (!fits) format_refuse(x, k->name, used->desc.name, NULL);
     }
 }
@@ -192,10 +178,9 @@ void format_f32(str *out, double v)
 
 int format_write(exporting *x, const char *name, const void *data, size_t n, err *e)
 {
-    char *path = path_join(x->folder, name);
+    AUTOFREE char *path = path_join(x->folder, name);
     int rc = file_write(path, data, n, e);
     x->files += !rc;
-    free(path);
     return rc;
 }
 
@@ -234,7 +219,8 @@ int format_write_pieces(exporting *x, err *e)
 
 int format_write_safetensors(exporting *x, err *e)
 {
-    str out = {0}, file = {0};
+    CLEANUP(str_free) str out = {0};
+    str file = {0};
     size_t at = 0;
     json_open(&out, NULL, '{');
     json_open(&out, "__metadata__", '{');
@@ -257,7 +243,6 @@ int format_write_safetensors(exporting *x, err *e)
     str_addn(&file, out.s, out.n);
     for (size_t i = 0; i < x->n; i++)
         if (!x->at[i].alias) str_addn(&file, x->at[i].data, x->at[i].bytes);
-    str_free(&out);
     return format_write_text(x, "model.safetensors", &file, e);
 }
 

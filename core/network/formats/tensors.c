@@ -1,8 +1,7 @@
 /* tensors.c - a model's learned values under another program's names and in its layout. */
 #include "network/formats/format.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 int tensors_gather(exporting *x, err *e);
 
@@ -15,9 +14,8 @@ typedef struct {
 
 static const param *find(exporting *x, const char *name, const char *suffix)
 {
-    char *whole = xprintf("%s%s", name, suffix);
+    AUTOFREE char *whole = xprintf("%s%s", name, suffix);
     const param *p = params_find(&x->m->params, whole);
-    free(whole);
     if (p) x->used[p - x->m->params.p] = true;
     return p;
 }
@@ -36,9 +34,8 @@ static bool find_part(exporting *x, const char *name, part *out)
     }
     for (size_t i = 0; i < LENGTH(joined) && strlen(last) == 1; i++) {
         const char *at = strchr(joined[i], *last);
-        char *whole = xprintf("%.*s%s", (int)(last - name), name, joined[i]);
+        AUTOFREE char *whole = xprintf("%.*s%s", (int)(last - name), name, joined[i]);
         if (at) out->w = find(x, whole, ".w"), out->b = out->w ? find(x, whole, ".b") : NULL;
-        free(whole);
         if (!out->w) continue;
         for (const char *p = joined[i]; p < at; p++) out->first += out->w->part[p - joined[i]];
         out->width = out->w->part[at - joined[i]];
@@ -189,15 +186,13 @@ static int add_row(exporting *x, const weight_row *r, const char *ours, const ch
 /* `text` with each # replaced by the layer's number. */
 static char *numbered(exporting *x, const char *text, int64_t layer)
 {
-    str s = {0};
+    CLEANUP(str_free) str s = {0};
     for (; *text; text++)
         if (*text == '#')
             str_addf(&s, "%lld", (long long)layer);
         else
             str_addc(&s, *text);
-    char *out = arena_strdup(&x->memory, str_text(&s));
-    str_free(&s);
-    return out;
+    return arena_strdup(&x->memory, str_text(&s));
 }
 
 int tensors_gather(exporting *x, err *e)

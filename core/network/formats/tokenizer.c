@@ -1,7 +1,6 @@
 /* tokenizer.c - a vocabulary as tokenizer.json, which transformers' fast tokenizers read (huggingface/tokenizers). */
 #include "network/formats/format.h"
-#include <stdlib.h>
-#include <string.h>
+#include "base/cleanup.h"
 
 /* ---- bpe's merges, rebuilt from SentencePiece's pieces; the best piece is merged first ---- */
 
@@ -35,9 +34,8 @@ static bool has(const piece_index *x, const char *text, size_t n)
 
 static void json_bytes(str *out, const char *s, size_t n)
 {
-    char *copy = xstrndup(s, n);
+    AUTOFREE char *copy = xstrndup(s, n);
     json_string(out, copy);
-    free(copy);
 }
 
 static int by_score(const void *a, const void *b, void *v)
@@ -49,7 +47,7 @@ static int by_score(const void *a, const void *b, void *v)
 static void add_merges(str *out, const vocab *v)
 {
     int64_t n = vocab_size(v) - VOCAB_SPECIALS;
-    int32_t *by_rank = xcalloc((size_t)(2 * n) + 1, sizeof *by_rank);
+    AUTOFREE int32_t *by_rank = xcalloc((size_t)(2 * n) + 1, sizeof *by_rank);
     piece_index x = {v, by_rank + n, n};
     const char *comma = "";
     for (int64_t i = 0; i < n; i++) by_rank[i] = x.at[i] = (int32_t)i + VOCAB_SPECIALS;
@@ -68,7 +66,6 @@ static void add_merges(str *out, const vocab *v)
             comma = ",";
         }
     }
-    free(by_rank);
 }
 
 /* ---- tokenizer.json ---- */

@@ -1,7 +1,7 @@
 /* costs.c - counts operations and bytes on a traced tape. A node's scope tells which part of the model it is in. */
 #include "network/model/costs.h"
+#include "base/cleanup.h"
 #include <math.h>
-#include <string.h>
 
 const char *const cost_part_names[COST_PARTS] = {"attention", "feed-forward", "embedding", "other"};
 
@@ -31,13 +31,9 @@ static double pairs_of(const ab_ctx *c, const node *v, int64_t sentences)
 int model_count_costs(model *m, const model_shape *s, model_costs *out, err *e)
 {
     *out = (model_costs){0};
-    ab_ctx *c = model_loss_tape(m, s, true, e);
+    CLEANUP(tape_end) ab_ctx *c = model_loss_tape(m, s, true, e);
     if (!c) return -1;
-    if (tape_measure(c)) {
-        fail(e, "%s", c->error.text);
-        tape_free(c);
-        return -1;
-    }
+    if (tape_measure(c)) return fail(e, "%s", c->error.text);
     for (int32_t i = 1; i < c->n; i++) {
         const node *v = &c->v[i];
         if (!v->live) continue;
@@ -49,7 +45,6 @@ int model_count_costs(model *m, const model_shape *s, model_costs *out, err *e)
     dtype type = m->compute == F64 ? F64 : F32;
     out->learned = 2 * params_bytes(&m->params, 0, type);
     for (uint32_t i = 0; i < m->params.n_slots; i++) out->learned += params_bytes(&m->params, i + 1, type);
-    tape_free(c);
     return 0;
 }
 

@@ -1,19 +1,15 @@
 /* fusion.c - finds out whether attention runs fused, from the traced tape of a small training step. */
 #include "network/model/fusion.h"
+#include "base/cleanup.h"
 #include "tensor/cpu/cpu.h"
 #include "network/plugin/plugin.h"
 
 static const model_shape small_batch = {.batch = 2, .src_rows = 12, .tgt_rows = 12, .src_time = 6, .tgt_time = 6};
 
-/* Describes the attention in the first n nodes. why: the reason why a part is composed. Frees c, which may be NULL. */
+/* Describes the attention in the first n nodes. why: the reason why a part is composed. */
 static const char *count_attention(ab_ctx *c, int32_t n, str *why, err *e)
 {
-    if (!c) return NULL;
-    if (tape_measure(c)) {
-        fail(e, "%s", c->error.text);
-        tape_free(c);
-        return NULL;
-    }
+    if (tape_measure(c)) return fail(e, "%s", c->error.text), NULL;
     int64_t plain = 0, program = 0, composed = *c->unfused != 0;
     for (int32_t i = 1; i < n; i++) {
         const node *v = &c->v[i];
@@ -22,22 +18,21 @@ static const char *count_attention(ab_ctx *c, int32_t n, str *why, err *e)
         composed += v->live && v->op == OP_SOFTMAX;
     }
     if (composed && why) str_add(why, *c->unfused ? c->unfused : "its weights go into no weighted_sum or attend");
-    tape_free(c);
     if (composed) return plain || program ? "part fused, part composed" : "composed";
     return program ? "fused with a score program" : plain ? "fused" : "none";
 }
 
 const char *model_fusion(model *m, str *why, err *e)
 {
-    ab_ctx *c = model_loss_tape(m, &small_batch, true, e);
-    return count_attention(c, c ? c->forward_n : 0, why, e);
+    CLEANUP(tape_end) ab_ctx *c = model_loss_tape(m, &small_batch, true, e);
+    return c ? count_attention(c, c->forward_n, why, e) : NULL;
 }
 
 const char *model_step_fusion(model *m, err *e)
 {
     model_step step = {.beam = 2, .capacity = 8, .cache_rows = 2 * small_batch.batch, .seen = 8};
-    ab_ctx *c = model_step_tape(m, &small_batch, &step, e);
-    return count_attention(c, c ? c->n : 0, NULL, e);
+    CLEANUP(tape_end) ab_ctx *c = model_step_tape(m, &small_batch, &step, e);
+    return c ? count_attention(c, c->n, NULL, e) : NULL;
 }
 
 int model_choose_plugin(settings *set, const char *name, arena *a, err *e)
@@ -56,16 +51,14 @@ const char *plugin_fusion(const char *name, const char **step, str *why, err *e)
 {
     static const char *const small[][2] = {{"d_model", "16"}, {"d_ff", "16"}, {"heads", "2"}, {"layers", "1"}};
     enum { WORDS = 32 };
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     settings set = {0};
-    model m = {0};
+    CLEANUP(model_free) model m = {0};
     const char *how = NULL;
     for (const ab_option *p = config_params; p->name; p++) settings_set(&set, p->name, param_default(p, &a), &a);
     for (size_t i = 0; i < LENGTH(small); i++) settings_set(&set, small[i][0], small[i][1], &a);
     if (!model_choose_plugin(&set, name, &a, e) && !model_open(&m, &set, WORDS, WORDS, F32, &cpu_backend, e))
         how = model_fusion(&m, why, e);
     *step = how ? model_step_fusion(&m, e) : NULL;
-    model_free(&m);
-    arena_free(&a);
     return how;
 }

@@ -1,8 +1,8 @@
 /* groups.c - reads parameter_groups and assigns each parameter to a group. */
 #include "network/model/groups.h"
+#include "base/cleanup.h"
 #include "network/model/parametrization.h"
 #include <fnmatch.h>
-#include <string.h>
 
 static const char *const kinds[] = {[AB_WEIGHT] = "weight",
                                     [AB_BIAS] = "bias",
@@ -43,14 +43,12 @@ static int choose(const reading *r, const char *word)
         if (!s->p[i].group) s->p[i].group = r->number;
     }
     if (matched) return 0;
-    str known = {0};
+    CLEANUP(str_free) str known = {0};
     for (size_t k = 1; k < LENGTH(kinds); k++) str_addf(&known, "%s%s", k > 1 ? ", " : "", kinds[k]);
-    int rc = fail(r->e,
-                  "parameter_groups: '%s' matches no parameter of this model; expected a kind (%s) or a pattern of "
-                  "names, such as %s or *.w",
-                  word, str_text(&known), s->n ? s->p[0].name : "embed");
-    str_free(&known);
-    return rc;
+    return fail(r->e,
+                "parameter_groups: '%s' matches no parameter of this model; expected a kind (%s) or a pattern of "
+                "names, such as %s or *.w",
+                word, str_text(&known), s->n ? s->p[0].name : "embed");
 }
 
 /* ---- reading settings ---- */
@@ -69,18 +67,14 @@ static int read_setting(const reading *r, param_group *g, settings *set, char *w
                         r->text, value);
         return 0;
     }
-    str known = {0};
-    for (const ab_option *p = d->params; p && p->name; p++) {
-        str_addf(&known, ", %s", p->name);
-        if (!same(p->name, word)) continue;
-        str_free(&known);
+    if (param_find(d->params, word)) {
         settings_set(set, arena_printf(&r->m->memory, "%s.%s", d->name, word), value, &r->m->memory);
         return 0;
     }
-    int rc = fail(r->e, "parameter_groups: '%s': optimizer %s has no parameter '%s'; expected lr%s", r->text, d->name,
-                  word, str_text(&known));
-    str_free(&known);
-    return rc;
+    CLEANUP(str_free) str known = {0};
+    for (const ab_option *p = d->params; p && p->name; p++) str_addf(&known, ", %s", p->name);
+    return fail(r->e, "parameter_groups: '%s': optimizer %s has no parameter '%s'; expected lr%s", r->text, d->name,
+                word, str_text(&known));
 }
 
 static int read_group(const reading *r)

@@ -1,8 +1,7 @@
 /* make.c - opens a model: finds plugins, binds their settings, checks them, initialises the parameters. */
 #include "network/model/groups.h"
+#include "base/cleanup.h"
 #include "network/settings/places.h"
-#include <stdlib.h>
-#include <string.h>
 
 /* Plugins of different kinds may share a name (attention and schedule `linear`): settings below that name belong to the
  * plugin with parameters. */
@@ -100,10 +99,7 @@ static bool is_parameter_of(const char *key, const plugin *p)
         if (called && called != p && is_parameter_of(key, called)) return true;
     }
     size_t n = strlen(p->desc.name);
-    if (strncmp(key, p->desc.name, n) || key[n] != '.') return false;
-    for (const ab_option *q = p->desc.params; q && q->name; q++)
-        if (same(q->name, key + n + 1)) return true;
-    return false;
+    return !strncmp(key, p->desc.name, n) && key[n] == '.' && param_find(p->desc.params, key + n + 1);
 }
 
 /* Refuses a parameter that is set for some layers if no plugin of these layers has such a parameter. */
@@ -232,10 +228,8 @@ static void spread_ngrams(model *m)
 static int learn_parameters(model *m, err *e)
 {
     model_shape s = {.batch = 2, .src_rows = 8, .tgt_rows = 8, .src_time = 4, .tgt_time = 4};
-    ab_ctx *c = model_loss_tape(m, &s, false, e);
-    if (!c) return -1;
-    tape_free(c);
-    return 0;
+    CLEANUP(tape_end) ab_ctx *c = model_loss_tape(m, &s, false, e);
+    return c ? 0 : -1;
 }
 
 ab_parameter model_parameter(const param *p)
@@ -305,11 +299,9 @@ void model_free(model *m)
 static bool alike(model *m, const model_shape *a, const model_shape *b, bool training)
 {
     err e = {0};
-    ab_ctx *x = model_loss_tape(m, a, training, &e), *y = x ? model_loss_tape(m, b, training, &e) : NULL;
-    bool same_work = y && tape_same_structure(x, y);
-    tape_free(x);
-    tape_free(y);
-    return same_work;
+    CLEANUP(tape_end) ab_ctx *x = model_loss_tape(m, a, training, &e);
+    CLEANUP(tape_end) ab_ctx *y = x ? model_loss_tape(m, b, training, &e) : NULL;
+    return y && tape_same_structure(x, y);
 }
 
 bool model_shape_independent(model *m, const model_shape *one, const model_shape *all, bool training)

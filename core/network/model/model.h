@@ -147,6 +147,7 @@ typedef struct {
 #define BY_VALUES ".by_values"
 #define BY_ROWS   ".by_rows"
 #define WATCHED   ".watched" /* "enc.0.watched": with watch_layers, a layer's output in training */
+static inline void tape_end(ab_ctx **c) { tape_free(*c); } /* CLEANUP(tape_end) ab_ctx *c frees the tape */
 /* Traces the loss of one batch; with `training` also its gradient. Results: "losses" [tgt_rows,2] (smoothed, plain; see
  * CE in op.h), and "logits" [tgt_rows, tgt_vocab] if not training. In training also RECORDED NAME for each number or
  * vector [n] that plugins record (mean over layers), and "auxiliary" [1], the plugins' share of the summed loss. */

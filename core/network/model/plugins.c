@@ -1,6 +1,6 @@
 /* plugins.c - the plugins that a run's settings name, as JSON with their hashes. */
 #include "network/model/model.h"
-#include <stdlib.h>
+#include "base/cleanup.h"
 
 ab_kind model_plugin_kind(const char *key)
 {
@@ -41,9 +41,8 @@ int model_plugins_json(const settings *set, str *out, err *e)
         for (const char *const *c = p->desc.calls; c && *c; c++) {
             const plugin *called = plugin_find(AB_ATTENTION, *c, e);
             if (!called) return fail_in(e, "%s, which '%s' calls: ", *c, p->desc.name);
-            char *key = xprintf("%s calls %s", s->key, *c);
+            AUTOFREE char *key = xprintf("%s calls %s", s->key, *c);
             write_plugin(key, called, out);
-            free(key);
         }
     }
     str_addc(out, '}');

@@ -3,19 +3,17 @@
  * Each stack embeds its tokens and runs its layers (layer.c); the decoder's rows become logits. Names of parameters
  * outside layers: embed, src.embed, src.ngrams, tgt.embed, softmax, and those of plugins below enc and dec.
  */
+#include "base/cleanup.h"
 #include "tensor/graph/padding.h"
 #include "network/model/parametrization.h"
 #include "network/model/trace.h"
 #include <math.h>
-#include <stdlib.h>
 
 static ab_t counting(ab_ctx *c, int64_t n, int64_t first, int64_t step) /* the ids first, first + step, ... */
 {
-    int32_t *v = xmalloc((size_t)n * sizeof *v);
+    AUTOFREE int32_t *v = xmalloc((size_t)n * sizeof *v);
     for (int64_t i = 0; i < n; i++) v[i] = (int32_t)(first + i * step);
-    ab_t y = t_ids(c, n, v);
-    free(v);
-    return y;
+    return t_ids(c, n, v);
 }
 
 ab_t trace_scaled(ab_ctx *c, ab_t x, double factor)
@@ -54,14 +52,12 @@ static ab_t composed_table(tracer *t)
     model *m = t->m;
     ab_ctx *c = t->c;
     int64_t v = m->src_vocab, n = m->ngram.n;
-    double *share = xcalloc((size_t)v, sizeof *share);
+    AUTOFREE double *share = xcalloc((size_t)v, sizeof *share);
     for (int64_t i = 0; i < n; i++) share[m->ngram.token[i]]++;
     for (int64_t i = 0; i < v; i++) share[i] = share[i] > 0 ? 1 / share[i] : 0;
     ab_t vectors = table(t, "src.ngrams", m->cfg.char_ngrams);
     ab_t sums = t_sum_rows_by_id(c, t_embedding(c, vectors, t_ids(c, n, m->ngram.id)), t_ids(c, n, m->ngram.token), v);
-    ab_t y = t_binary(c, OP_MUL, sums, t_const(c, (int64_t[4]){1, 1, v, 1}, share));
-    free(share);
-    return y;
+    return t_binary(c, OP_MUL, sums, t_const(c, (int64_t[4]){1, 1, v, 1}, share));
 }
 
 /* An input with sorted ids for a device's gradient; model_loss_inputs sorts them. */
@@ -271,12 +267,12 @@ static void place(ab_ctx *c, const char *name, const void *data, size_t n)
 static void place_sentences(ab_ctx *c, const char *offsets, const char *lengths, const int32_t *offset, int64_t n)
 {
     size_t room = (size_t)node_count(tape_at(c, tape_find(c, offsets)));
-    int32_t *at = xmalloc(2 * room * sizeof *at), *len = at + room;
+    AUTOFREE int32_t *at = xmalloc(2 * room * sizeof *at);
+    int32_t *len = at + room;
     for (size_t i = 0; i < room; i++) at[i] = offset[i < (size_t)n ? i : (size_t)n];
     for (size_t i = 0; i + 1 < room; i++) len[i] = at[i + 1] - at[i];
     place(c, offsets, at, room);
     place(c, lengths, len, room - 1);
-    free(at);
 }
 
 /* Writes the rows in order of their ids (stable), then the sorted ids, for a kernel that does not sort. */
@@ -286,7 +282,7 @@ static void place_sorted(ab_ctx *c, const char *name, const int32_t *ids, size_t
     for (size_t i = 0; i < n; i++)
         if (ids[i] > most) most = ids[i];
     size_t ends = (size_t)most + 2; /* ids below 0 are sorted last */
-    int32_t *order = xmalloc((2 * n + 1) * sizeof *order), *end = xcalloc(ends + 1, sizeof *end);
+    AUTOFREE int32_t *order = xmalloc((2 * n + 1) * sizeof *order), *end = xcalloc(ends + 1, sizeof *end);
     for (size_t i = 0; i < n; i++) end[(ids[i] < 0 ? ends - 1 : (size_t)ids[i]) + 1]++;
     for (size_t k = 1; k <= ends; k++) end[k] += end[k - 1];
     for (size_t i = 0; i < n; i++) {
@@ -295,8 +291,6 @@ static void place_sorted(ab_ctx *c, const char *name, const int32_t *ids, size_t
         order[n + (size_t)at] = ids[i] < 0 ? INT32_MAX : ids[i];
     }
     place(c, name, order, 2 * n);
-    free(order);
-    free(end);
 }
 
 void model_encode_inputs(ab_ctx *c, const model_batch *b)
@@ -313,7 +307,7 @@ static void place_made_up(ab_ctx *c, ab_t x)
 {
     size_t n = (size_t)node_count(tape_at(c, x));
     bool wide = tape_at(c, x)->type == F64;
-    double *v = xmalloc(n * sizeof *v + 1);
+    AUTOFREE double *v = xmalloc(n * sizeof *v + 1);
     for (size_t i = 0; i < n; i++) {
         double y = 2 * sin(0.7 * (double)i);
         if (wide)
@@ -322,7 +316,6 @@ static void place_made_up(ab_ctx *c, ab_t x)
             ((float *)v)[i] = (float)y;
     }
     place(c, TEACHER_MADE_UP, v, n);
-    free(v);
 }
 
 void model_loss_inputs(ab_ctx *c, const model_batch *b, double norm)

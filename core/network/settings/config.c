@@ -1,7 +1,6 @@
 /* config.c - resolves and hashes a run's settings. */
 #include "network/settings/config.h"
-#include <stdlib.h>
-#include <string.h>
+#include "base/cleanup.h"
 
 /* ---- resolving ---- */
 
@@ -79,17 +78,15 @@ static int by_key(const void *a, const void *b) { return strcmp(((const setting 
 
 void config_hash(const settings *s, char out[65])
 {
-    setting *sorted = xmalloc((s->n + 1) * sizeof *sorted);
+    AUTOFREE setting *sorted = xmalloc((s->n + 1) * sizeof *sorted);
     if (s->n) memcpy(sorted, s->at, s->n * sizeof *sorted);
     for (size_t i = 0; i < s->n; i++) sorted[i].key = config_first_name(sorted[i].key);
     qsort(sorted, s->n, sizeof *sorted, by_key);
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     for (size_t i = 0; i < s->n; i++)
         if (config_is_hashed(sorted[i].key) && !config_came_later(sorted[i].key, sorted[i].value))
             str_addf(&text, "%s=%s\n", sorted[i].key, sorted[i].value);
     sha256_of(str_text(&text), text.n, out);
-    str_free(&text);
-    free(sorted);
 }
 
 int experiment_name_check(const char *name, err *e)

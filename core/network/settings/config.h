@@ -131,6 +131,7 @@ void settings_set(settings *s, const char *key, const char *value, arena *a);
 
 /* ---- one parameter ---- */
 
+const ab_option *param_find(const ab_option *table, const char *name); /* NULL: none; table may be NULL */
 /* Checks `text` against p's type, range and choices; the canonical form (1e3 = 1000, 0.10 = 0.1, yes = true) goes to
  * *out, in `a`. -1 and a message ("found ..., expected ...") without file or key. */
 int param_canonical(const ab_option *p, const char *text, const char **out, arena *a, err *e);

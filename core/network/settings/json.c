@@ -1,13 +1,6 @@
 /* json.c - a run's settings as one flat JSON object, as stored with the run, and back. */
 #include "network/settings/config.h"
-#include <string.h>
-
-static const ab_option *core_param(const char *key)
-{
-    for (const ab_option *p = config_params; p->name; p++)
-        if (same(p->name, key)) return p;
-    return NULL;
-}
+#include "base/cleanup.h"
 
 void config_to_json(const settings *s, param_lookup table_of, void *user, str *out)
 {
@@ -15,7 +8,7 @@ void config_to_json(const settings *s, param_lookup table_of, void *user, str *o
     for (size_t i = 0; i < s->n; i++) {
         const setting *one = &s->at[i];
         const ab_option *p =
-            strchr(one->key, '.') ? (table_of ? table_of(user, one->key) : NULL) : core_param(one->key);
+            strchr(one->key, '.') ? (table_of ? table_of(user, one->key) : NULL) : param_find(config_params, one->key);
         double number;
         bool truth = p && p->type == AB_BOOL && (same(one->value, "true") || same(one->value, "false"));
         bool bare = p && (truth || ((p->type == AB_INT || p->type == AB_REAL) && parse_real(one->value, &number)));
@@ -155,10 +148,8 @@ static int read_object(json_in *j, str *key, str *value, settings *out, arena *a
 int config_from_json(const char *json, settings *out, arena *a, err *e)
 {
     json_in j = {json, json, e};
-    str key = {0}, value = {0};
-    int rc = read_object(&j, &key, &value, out, a);
-    if (!rc) read_first_names(out, a);
-    str_free(&key);
-    str_free(&value);
-    return rc;
+    CLEANUP(str_free) str key = {0}, value = {0};
+    if (read_object(&j, &key, &value, out, a)) return -1;
+    read_first_names(out, a);
+    return 0;
 }

@@ -1,6 +1,6 @@
 /* param.c - parses and prints one parameter and its range; fills structs from settings. */
 #include "network/settings/config.h"
-#include <string.h>
+#include "base/cleanup.h"
 
 const char *settings_get(const settings *s, const char *key)
 {
@@ -132,7 +132,7 @@ static void words_in_prose(str *out, const char *choices)
 
 const char *param_expects(const ab_option *p, arena *a)
 {
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     char low[32], high[32];
     bool number = p->type == AB_INT || p->type == AB_REAL;
     if (p->type == AB_TEXT) str_add(&out, "text");
@@ -141,9 +141,7 @@ const char *param_expects(const ab_option *p, arena *a)
     if (number) str_add(&out, p->type == AB_INT ? "an integer" : "a number");
     if (number && is_bounded(p)) str_addf(&out, " from %s to %s", format_real(p->min, low), format_real(p->max, high));
     if (p->type == AB_INT && p->choices) str_add(&out, ", or "), words_in_prose(&out, p->choices);
-    const char *text = arena_strdup(a, str_text(&out));
-    str_free(&out);
-    return text;
+    return arena_strdup(a, str_text(&out));
 }
 
 int param_canonical(const ab_option *p, const char *text, const char **out, arena *a, err *e)
@@ -168,7 +166,7 @@ static void store(const ab_option *p, value v, void *base, arena *a)
         *(int64_t *)field(p, base) = v.i;
 }
 
-static const ab_option *find(const ab_option *table, const char *name)
+const ab_option *param_find(const ab_option *table, const char *name)
 {
     for (const ab_option *p = table; p && p->name; p++)
         if (same(p->name, name)) return p;
@@ -198,7 +196,7 @@ int config_bind(const settings *s, const char *prefix, const ab_option *table, v
     for (size_t i = 0; i < s->n; i++) {
         const char *name = local_name(s->at[i].key, prefix);
         if (!name) continue;
-        const ab_option *p = find(table, name);
+        const ab_option *p = param_find(table, name);
         if (!p) return fail_unknown(table, name, s->at[i].key, e);
         value v;
         if (!read_value(p, s->at[i].value, &v))

@@ -1,8 +1,7 @@
 /* plugin_files.c - names and hashes of plugins' files. A plugin consists of its source and the files beside it that the
  * source includes or imports. */
 #include "network/settings/plugin_files.h"
-#include <string.h>
-#include <stdlib.h>
+#include "base/cleanup.h"
 
 size_t plugin_suffix(const char *value)
 {
@@ -21,10 +20,9 @@ typedef struct {
 /* Adds a file of the folder, unless the file is listed already. Takes ownership of name. */
 static void add(sources *all, char *name)
 {
-    char *path = path_join(all->folder, name);
+    AUTOFREE char *path = path_join(all->folder, name);
     bool new = !strchr(name, '/') && file_exists(path) && !is_folder(path);
     for (size_t i = 0; i < all->n; i++) new = new && !same(all->names[i], name);
-    free(path);
     if (!new) {
         free(name);
         return;
@@ -51,13 +49,12 @@ static void add_imported(sources *all, const char *line)
 
 static int add_named_in(sources *all, const char *name, err *e)
 {
-    str text = {0};
-    char *path = path_join(all->folder, name), *rest;
+    CLEANUP(str_free) str text = {0};
+    AUTOFREE char *path = path_join(all->folder, name);
+    char *rest;
     int rc = file_read_regular(path, 16 << 20, &text, e);
     for (char *line = rc || !text.n ? NULL : strtok_r(text.s, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
         (all->python ? add_imported : add_included)(all, trim(line));
-    free(path);
-    str_free(&text);
     return rc;
 }
 
@@ -71,21 +68,18 @@ int plugin_each_source(const char *path, plugin_source f, void *self, err *e)
     if (!all.n) rc = fail(e, "%s: no such plugin file", path);
     for (size_t i = 0; i < all.n && !rc; i++)
         rc = f(all.folder, all.names[i], self, e) || add_named_in(&all, all.names[i], e);
-    for (size_t i = 0; i < all.n; i++) free(all.names[i]);
-    free(all.names);
+    free_texts(all.names, all.n);
     free(all.folder);
     return rc ? -1 : 0;
 }
 
 static int add_hash(const char *folder, const char *name, void *self, err *e)
 {
-    str text = {0};
-    char *path = path_join(folder, name);
+    CLEANUP(str_free) str text = {0};
+    AUTOFREE char *path = path_join(folder, name);
     int rc = file_read_regular(path, 16 << 20, &text, e);
     sha256_add(self, name, strlen(name) + 1);
     sha256_add(self, str_text(&text), text.n + 1);
-    free(path);
-    str_free(&text);
     return rc;
 }
 

@@ -1,7 +1,6 @@
 /* run_file.c - runs' files by names that do not change with the folder: EXPERIMENT/CONFIGURATION-sSEED-gN/FILE. */
 #include "network/settings/config.h"
-#include <stdlib.h>
-#include <string.h>
+#include "base/cleanup.h"
 
 /* Is `name` the folder of a run with this seed (-1: any), such as "0123456789ab-s1-g0"? */
 static bool is_run_folder(const char *name, size_t n, int64_t seed)
@@ -43,8 +42,7 @@ const char *run_file_below(const char *runs, const char *value, arena *a)
 
 void config_find_runs(config *c, const char *runs, const char *folder, arena *a)
 {
-    char *experiment = path_folder(folder ? folder : ""), *above = path_folder(experiment);
+    AUTOFREE char *experiment = path_folder(folder ? folder : ""), *above = path_folder(experiment);
     c->start_from = run_file_below(runs ? runs : above, c->start_from, a);
     c->teacher = run_file_below(runs ? runs : above, c->teacher, a);
-    free(experiment), free(above);
 }
