@@ -2,7 +2,6 @@
 #include "network/check/internal.h"
 #include "network/plugin/python.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -192,7 +191,7 @@ typedef struct {
 static void print_json(run *t, const char *subject, const char *path, const check_result *r, size_t n)
 {
     static const char *const outcomes[] = {"ok", "failed", "not applicable"};
-    str out = {0};
+    CLEANUP(str_free) str out = {0};
     str_add(&out, t->more ? ",\n{" : "{");
     json_key_text(&out, "plugin", subject);
     json_key_text(&out, "file", path);
@@ -208,7 +207,6 @@ static void print_json(run *t, const char *subject, const char *path, const chec
     }
     str_add(&out, "]}");
     fputs(str_text(&out), stdout);
-    str_free(&out);
     t->more = true;
 }
 
@@ -216,14 +214,12 @@ static bool print(run *t)
 {
     size_t failed = 0;
     const check_report *c = &t->report;
-    char *name = *c->name ? xprintf("%s/%s", plugin_kind_name(c->kind), c->name) : xstrdup(c->path),
-         *title = xprintf("%s%s%s", name, *c->name ? "  " : "", *c->name ? c->path : "");
+    AUTOFREE char *name = *c->name ? xprintf("%s/%s", plugin_kind_name(c->kind), c->name) : xstrdup(c->path),
+                  *title = xprintf("%s%s%s", name, *c->name ? "  " : "", *c->name ? c->path : "");
     if (t->json)
         print_json(t, name, c->path, c->r, c->n);
     else
         check_print(title, c->r, c->n, stdout);
-    free(name);
-    free(title);
     fflush(stdout);
     for (size_t i = 0; i < c->n; i++) failed += c->r[i].outcome == CHECK_FAIL;
     return !failed;
@@ -262,7 +258,7 @@ static void check_file(const char *path, void *self)
 int check_plugins(const char *const *names, size_t n, const check_room *room, bool json)
 {
     int code = 0;
-    run *t = xcalloc(1, sizeof *t);
+    AUTOFREE run *t = xcalloc(1, sizeof *t);
     t->room = room, t->json = json;
     if (json) fputs("[\n", stdout);
     if (!n) plugin_each_file(check_file, t);
@@ -277,7 +273,5 @@ int check_plugins(const char *const *names, size_t n, const check_room *room, bo
             fprintf(stderr, "ablate check: %s\n", t->report.message), code = 2;
     }
     if (json) fputs("\n]\n", stdout);
-    if (!code) code = t->failed ? 1 : 0;
-    free(t);
-    return code;
+    return !code && t->failed ? 1 : code;
 }

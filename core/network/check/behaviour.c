@@ -13,28 +13,26 @@ typedef struct {
     pass p;
 } opened_pass;
 
-static void close_opened(opened_pass *o)
+static void opened_close(opened_pass *o)
 {
     pass_close(&o->p);
     model_free(&o->m);
 }
 
-/* Runs a model on `s` (NULL: four sentences of different lengths). Returns false and sets r if that fails. */
+/* Runs a model on `s` (NULL: four sentences of different lengths). Returns false and sets r if that fails. The caller
+ * closes o in either case. */
 static bool open_on(opened_pass *o, const pairing *w, const model_kind *k, const sentences *s, bool training,
                     check_result *r)
 {
     err e = {0};
-    if (check_model_open(&o->m, w, k, &e)) {
-        check_fail(r, "%s", e.text);
-        return false;
-    }
+    o->p.c = NULL;
+    if (!check_has_model(&o->m, w, k, r)) return false;
     if (s)
         o->s = *s;
     else
         check_sentences(&o->s);
     if (!pass_open(&o->p, &o->m, &o->s, training, 2, 0, &e) && !pass_run(&o->p, 1, &e)) return true;
     check_fail(r, "%s: %s", w->name, e.text);
-    close_opened(o);
     return false;
 }
 
@@ -42,14 +40,13 @@ static bool open_on(opened_pass *o, const pairing *w, const model_kind *k, const
 
 void check_build(const pairing *w, check_result *r)
 {
-    opened_pass o;
+    CLEANUP(opened_close) opened_pass o;
     if (!open_on(&o, w, &exact, NULL, true, r)) return;
     char place[320] = "";
     if (!isfinite(pass_loss(&o.p))) {
         tape_find_not_finite(o.p.c, &(run_options){.seed = 1, .step = 1, .from = PHASE_CONST}, place, sizeof place);
         check_fail(r, "%s: the loss of random values is not finite%s%s", w->name, *place ? ": " : "", place);
     }
-    close_opened(&o);
 }
 
 /* ---- a block calls every sublayer of its layer ---- */
@@ -57,12 +54,8 @@ void check_build(const pairing *w, check_result *r)
 void check_sublayers(const pairing *w, check_result *r)
 {
     static const char *const parts[] = {"enc.0.self.", "enc.0.ffn.", "dec.1.self.", "dec.1.cross.", "dec.1.ffn."};
-    model m;
-    err e = {0};
-    if (check_model_open(&m, w, &exact, &e)) {
-        check_fail(r, "%s", e.text);
-        return;
-    }
+    CLEANUP(model_free) model m;
+    if (!check_has_model(&m, w, &exact, r)) return;
     for (size_t i = 0; i < LENGTH(parts); i++) {
         bool found = strstr(parts[i], "ffn") && same(w->feed_forward, "none");
         for (size_t k = 0; k < m.params.n; k++) found |= has_prefix(m.params.p[k].name, parts[i]);
@@ -72,7 +65,6 @@ void check_sublayers(const pairing *w, check_result *r)
                        "ab_info(c)->cross, and ab_feed_forward(c, x, \"ffn\") if ab_info(c)->feed_forward",
                        w->name, parts[i]);
     }
-    model_free(&m);
 }
 
 /* ---- the future ---- */
@@ -92,11 +84,11 @@ static void compare_past(const pass *a, const pass *b, int32_t first, const pair
 
 void check_future(const pairing *w, check_result *r)
 {
-    opened_pass o;
+    CLEANUP(opened_close) opened_pass o;
     if (!open_on(&o, w, &exact, NULL, false, r)) return;
     for (int32_t first = 1; first < 8; first += first < 5 ? 2 : 1) {
         sentences changed = o.s;
-        pass b = {0};
+        CLEANUP(pass_close) pass b = {0};
         err e = {0};
         check_change_from(&changed, first);
         for (int64_t i = 0; i < changed.n && first > 5; i++) /* the last times, they are removed */
@@ -105,9 +97,7 @@ void check_future(const pairing *w, check_result *r)
             check_fail(r, "%s: %s", w->name, e.text);
         else
             compare_past(&o.p, &b, first, w, r);
-        pass_close(&b);
     }
-    close_opened(&o);
 }
 
 /* ---- padding, company ---- */
@@ -120,8 +110,8 @@ static double apart(const pass *a, int64_t row, const pass *b, int64_t row_b)
 
 void check_padding(const pairing *w, check_result *r)
 {
-    opened_pass o;
-    pass b = {0};
+    CLEANUP(opened_close) opened_pass o;
+    CLEANUP(pass_close) pass b = {0};
     err e = {0};
     if (!open_on(&o, w, &exact, NULL, false, r)) return;
     if (pass_open(&b, &o.m, &o.s, false, 9, 4, &e) || pass_run(&b, 1, &e)) {
@@ -135,17 +125,15 @@ void check_padding(const pairing *w, check_result *r)
                            "keys, ab_row_mask for rows",
                            w->name, (long long)i, pass_row(&o.p, i), pass_row(&b, i));
     }
-    pass_close(&b);
-    close_opened(&o);
 }
 
 void check_batch(const pairing *w, check_result *r)
 {
-    opened_pass o;
+    CLEANUP(opened_close) opened_pass o;
     sentences one;
     if (!open_on(&o, w, &exact, NULL, false, r)) return;
     for (int64_t i = 0; i < o.s.n; i++) {
-        pass p = {0};
+        CLEANUP(pass_close) pass p = {0};
         const pass *all = &o.p;
         err e = {0};
         check_one(&o.s, i, &one);
@@ -159,22 +147,20 @@ void check_batch(const pairing *w, check_result *r)
                                "sentences of a batch are mixed; the batch axis must stay separate",
                                w->name, (long long)i, pass_row(&p, t), (long long)t, pass_row(all, all->p.off[i] + t));
         }
-        pass_close(&p);
     }
-    close_opened(&o);
 }
 
 /* ---- equal seeds give equal bits ---- */
 
 void check_same_seed(const pairing *w, check_result *r)
 {
-    opened_pass o;
+    CLEANUP(opened_close) opened_pass o;
     err e = {0};
     if (!open_on(&o, w, &(model_kind){.compute = F64, .dropout = 0.2}, NULL, true, r)) return;
     pass *p = &o.p;
     size_t bytes = o.m.params.total * sizeof(double);
-    double first = pass_loss(p), *grad = xmalloc(bytes);
-    memcpy(grad, o.m.params.grad, bytes);
+    double first = pass_loss(p);
+    AUTOFREE void *grad = memcpy(xmalloc(bytes), o.m.params.grad, bytes);
     if (pass_run(p, 2, &e)) check_fail(r, "%s: %s", w->name, e.text);
     double other = pass_loss(p);
     if (pass_run(p, 1, &e)) check_fail(r, "%s: %s", w->name, e.text);
@@ -183,20 +169,15 @@ void check_same_seed(const pairing *w, check_result *r)
                    "%s: two runs with one seed differ (losses %.17g and %.17g): an operation keeps state between calls",
                    w->name, first, pass_loss(p));
     if (other == first) check_fail(r, "%s: another seed gives the same loss under dropout 0.2", w->name);
-    free(grad);
-    close_opened(&o);
 }
 
 /* ---- other ways to compute a loss ---- */
 
-bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r)
-{
-    return check_compute_on(NULL, w, k, o, r);
-}
+void pass_outcome_free(pass_outcome *o) { free(o->grad); }
 
-bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *out, check_result *r)
+bool check_compute(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *out, check_result *r)
 {
-    opened_pass o;
+    CLEANUP(opened_close) opened_pass o;
     err e = {0};
     *out = (pass_outcome){0};
     if (!open_on(&o, w, k, s, true, r)) return false;
@@ -208,7 +189,7 @@ bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k,
     for (size_t i = 0; i < out->n_rows; i++) out->grad[out->n + i] = pass_row(&o.p, (int64_t)i);
     out->row = out->grad + out->n;
     size_t bytes = out->n * dtype_size(all->type);
-    void *grad = xmalloc(bytes + 1);
+    AUTOFREE void *grad = xmalloc(bytes + 1);
     if (backend_read(o.m.backend, grad, all->grad, bytes, &e)) check_fail(r, "%s: %s", w->name, e.text);
     for (size_t i = 0; i < all->n && !e.text[0]; i++)
         for (size_t j = 0; j < all->p[i].count && !all->p[i].buffer; j++) {
@@ -216,13 +197,11 @@ bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k,
             out->grad[at] = number_at(grad, all->type, at);
             out->size += out->grad[at] * out->grad[at];
         }
-    free(grad);
     out->size = sqrt(out->size);
     for (int32_t i = 1; i < o.p.c->n; i++) {
         op at = o.p.c->v[i].op;
         out->fused |= at == OP_ATTEND || at == OP_ATTEND_PROGRAM || at == OP_DELTA_SCAN;
     }
-    close_opened(&o);
     return !e.text[0];
 }
 
@@ -235,16 +214,14 @@ static int by_size(const void *a, const void *b)
 /* The third quartile of the differences between rows; NaN if a difference is not a number. */
 static double most_rows_apart(const pass_outcome *a, const pass_outcome *b)
 {
-    double *d = xcalloc(a->n_rows + 1, sizeof *d), found = NAN;
+    AUTOFREE double *d = xcalloc(a->n_rows + 1, sizeof *d);
     bool finite = isfinite(a->size) && isfinite(b->size);
     for (size_t i = 0; i < a->n_rows; i++) {
         d[i] = fabs(a->row[i] - b->row[i]) / fmax(1, fabs(a->row[i]));
         finite &= isfinite(d[i]) != 0;
     }
     qsort(d, a->n_rows, sizeof *d, by_size);
-    if (finite && a->n_rows) found = d[a->n_rows * 3 / 4];
-    free(d);
-    return found;
+    return finite && a->n_rows ? d[a->n_rows * 3 / 4] : NAN;
 }
 
 double check_distance(const pairing *w, const pass_outcome *a, const pass_outcome *b)
@@ -256,17 +233,14 @@ double check_distance(const pairing *w, const pass_outcome *a, const pass_outcom
     return check_larger(fabs(a->loss - b->loss) / fabs(a->loss), sqrt(sum) / a->size);
 }
 
-/* Returns check_distance between passes of model kinds k and `than`; -1 if a pass cannot be computed. */
-static double distance_between(const pairing *w, const model_kind *k, const model_kind *than, bool *fused,
-                               check_result *r)
+/* Returns check_distance between passes over s of model kinds k and `than`; -1 if a pass cannot be computed. */
+static double distance_between(const sentences *s, const pairing *w, const model_kind *k, const model_kind *than,
+                               bool *fused, check_result *r)
 {
-    pass_outcome a, b = {0};
-    double d = -1;
-    if (check_compute(w, than, &a, r) && check_compute(w, k, &b, r)) d = check_distance(w, &a, &b);
+    CLEANUP(pass_outcome_free) pass_outcome a = {0}, b = {0};
+    bool done = check_compute(s, w, than, &a, r) && check_compute(s, w, k, &b, r);
     if (fused) *fused = a.fused || b.fused;
-    free(a.grad);
-    free(b.grad);
-    return d;
+    return done ? check_distance(w, &a, &b) : -1;
 }
 
 static void fused(const pairing *w, check_result *r)
@@ -277,7 +251,7 @@ static void fused(const pairing *w, check_result *r)
     } types[] = {{F64, 1e-10}, {F32, 1e-5}};
     for (size_t i = 0; i < LENGTH(types); i++) {
         bool any = false;
-        double d = distance_between(w, &(model_kind){.compute = types[i].type},
+        double d = distance_between(NULL, w, &(model_kind){.compute = types[i].type},
                                     &(model_kind){.compute = types[i].type, .generic = true}, &any, r);
         if (r->outcome == CHECK_FAIL || !any) return;
         r->measured = fmax(r->measured, 0);
@@ -297,7 +271,7 @@ void check_fused(const plugin *p, check_result *r)
 
 void check_fp32(const pairing *w, check_result *r)
 {
-    double d = distance_between(w, &(model_kind){.compute = F32}, &exact, NULL, r);
+    double d = distance_between(NULL, w, &(model_kind){.compute = F32}, &exact, NULL, r);
     if (r->outcome != CHECK_FAIL && check_beyond(r, d))
         check_fail(r,
                    "%s: loss or gradient in fp32 differs from fp64 by %.2g (relative): numbers too large or too small "
@@ -310,26 +284,21 @@ enum { LONG = 256 };
 static void long_sentence(const pairing *w, check_result *r)
 {
     sentences s = {.n = 1, .src_n = {LONG}, .tgt_n = {LONG}};
-    pass_outcome a, b = {0};
     for (int32_t j = 0; j < LONG; j++)
         s.src[0][j] = check_token(103, (uint64_t)j), s.tgt[0][j] = check_token(104, (uint64_t)j);
-    bool done = check_compute_on(&s, w, &exact, &a, r) && check_compute_on(&s, w, &(model_kind){.compute = F32}, &b, r);
-    double d = done ? check_distance(w, &a, &b) : 0;
-    if (done && check_beyond(r, d))
+    double d = distance_between(&s, w, &(model_kind){.compute = F32}, &exact, NULL, r);
+    if (r->outcome != CHECK_FAIL && check_beyond(r, d))
         check_fail(r,
                    "%s: with %d tokens, loss or gradient in fp32 differs from fp64 by %.2g (relative): numbers too "
                    "large or too small for fp32",
                    w->name, LONG, fabs(d));
-    free(a.grad);
-    free(b.grad);
 }
 void check_one_partner(const plugin *p, pairing_check *each, int tokens, check_result *r)
 {
     size_t before = check_given.most_pairings;
     check_given.most_pairings = 1;
-    for (const ab_option *q = p->desc.params; q && q->name; q++) /* raises each max_len to at least LONG */
-        if (same(q->name, "max_len") && q->type == AB_INT && q->def < LONG && q->max >= LONG)
-            check_try(p, q->name, "256");
+    const ab_option *q = param_find(p->desc.params, "max_len"); /* raised to at least LONG */
+    if (q && q->type == AB_INT && q->def < LONG && q->max >= LONG) check_try(p, q->name, "256");
     check_each_pairing(p, r, each);
     check_try(p, NULL, NULL);
     check_given.most_pairings = before;
@@ -339,7 +308,7 @@ void check_long(const plugin *p, check_result *r) { check_one_partner(p, long_se
 
 void check_bf16(const pairing *w, check_result *r)
 {
-    double d = distance_between(w, &(model_kind){.compute = BF16}, &exact, NULL, r);
+    double d = distance_between(NULL, w, &(model_kind){.compute = BF16}, &exact, NULL, r);
     if (r->outcome != CHECK_FAIL && check_beyond(r, d))
         check_fail(r,
                    "%s: loss or gradient in bf16 differs from fp64 by %.2g (relative); ab_fp32 keeps a product from "

@@ -79,7 +79,7 @@ static __attribute__((noinline)) void dirty_stack(void)
 static void trace_often(const pairing *w, model *m, bool training, int n, check_result *r)
 {
     model_shape shape = {.batch = 2, .src_rows = 7, .tgt_rows = 7, .src_time = 4, .tgt_time = 4};
-    uint64_t *first = NULL, *now = NULL;
+    AUTOFREE uint64_t *first = NULL, *now = NULL;
     int32_t nodes = 0;
     size_t settled = 0;
     err e = {0};
@@ -115,8 +115,6 @@ static void trace_often(const pairing *w, model *m, bool training, int n, check_
                        w->name, i - SETTLED, (double)(used - settled) / (i - SETTLED));
     }
     check_disguise_as(0, 0);
-    free(first);
-    free(now);
 }
 
 /* ---- other processes ---- */
@@ -132,20 +130,17 @@ static uint64_t hash_losses(const plugin *p, err *e)
     check_result none = {0};
     uint64_t h = 0;
     if (!check_first_pairing(p, &w, &none)) fail(e, "%s", none.message);
-    sentences *s = xmalloc(sizeof *s);
+    AUTOFREE sentences *s = xmalloc(sizeof *s);
     check_sentences(s);
     for (int training = 0; training < 2 && !e->text[0]; training++) {
-        model m;
-        pass q = {0};
+        CLEANUP(model_free) model m;
+        CLEANUP(pass_close) pass q = {0};
         if (check_model_open(&m, &w, &(model_kind){.compute = F64, .dropout = 0.2}, e)) break;
         if (!pass_open(&q, &m, s, training, 2, 0, e) && !pass_run(&q, 1, e)) {
             double loss = pass_loss(&q);
             h = mix(mix(h, &loss, sizeof loss), m.params.grad, training ? m.params.total * sizeof(double) : 0);
         }
-        pass_close(&q);
-        model_free(&m);
     }
-    free(s);
     return h;
 }
 
@@ -165,13 +160,10 @@ static outcome outcome_of(const plugin *p)
 /* Copies a file to memory, because the sandbox forbids writing files. Returns the copy's descriptor, or -1 and e. */
 static int copy_file(const char *from, err *e)
 {
-    str text = {0};
+    CLEANUP(str_free) str text = {0};
     int fd = file_read(from, &text, e) ? -1 : memfd_create("plugin", 0);
-    size_t done = 0;
-    for (ssize_t n; fd >= 0 && done < text.n; done += (size_t)n)
-        if ((n = write(fd, text.s + done, text.n - done)) <= 0) close(fd), fd = -1, n = 0;
+    if (fd >= 0 && file_write_all(fd, text.s, text.n)) close(fd), fd = -1;
     if (fd < 0 && !e->text[0]) fail(e, "cannot copy the plugin to memory: %s", strerror(errno));
-    str_free(&text);
     return fd;
 }
 
@@ -263,10 +255,10 @@ void check_elsewhere(const plugin *p, const char *what, check_result *r)
 void check_calls(const plugin *p, check_result *r)
 {
     pairing one;
-    model m;
     err e = {0};
     if (!check_first_pairing(p, &one, r)) return;
     check_disguise(p);
+    CLEANUP(model_free) model m;
     if (check_model_open(&m, &one, &(model_kind){.compute = F64, .dropout = 0.1}, &e)) {
         check_none(r, "%s", e.text);
         return;
@@ -275,7 +267,6 @@ void check_calls(const plugin *p, check_result *r)
     trace_often(&one, &m, false, TRACES, r);
     if (r->outcome != CHECK_FAIL) trace_often(&one, &m, true, 2 * SETTLED, r);
     model_before_plugin = NULL;
-    model_free(&m);
     check_note(r, "%d calls of a model, each on another day", TRACES);
 }
 

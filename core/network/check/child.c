@@ -205,13 +205,12 @@ void check_in_sandbox(const char *name, const check_room *where, check_report *o
     int status = 0;
     bool waited = false;
     *out = (check_report){.state = file_exists(name) ? CHECK_REFUSED : CHECK_USAGE};
-    char *file = plugin_suffix(name) ? plugin_prepare(name, &e) : NULL;
+    AUTOFREE char *file = plugin_suffix(name) ? plugin_prepare(name, &e) : NULL;
     if (e.text[0] || !open_page(where, &e)) {
         snprintf(out->message, sizeof out->message, "%s", e.text);
         return;
     }
     bool ended = run_apart(check_named, file ? file : (char *)name, &status, &waited);
-    free(file);
     *out = own.page->report;
     out->name[sizeof out->name - 1] = out->path[sizeof out->path - 1] = out->message[sizeof out->message - 1] = 0;
     if (out->n > CHECK_MOST - 1) out->n = 0;

@@ -28,10 +28,10 @@ static void shifted(const plugin *p, uint32_t role, const char *role_name, check
 {
     static const int32_t length[] = {6, 4};
     err e = {0};
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     const plugin *usual = plugin_find(AB_ATTENTION, "scaled_dot", &e);
     block_spec s = {usual, p, NULL, NULL, role, 3, 4, 6, 12, 2, 6, length, false, 0};
-    block b = {0};
+    CLEANUP(block_close) block b = {0};
     if (usual)
         s.attention_cfg = settings_of(usual, NULL, NULL, &a, &e), s.position_cfg = settings_of(p, NULL, NULL, &a, &e);
     if (e.text[0] || block_trace(&b, &s, &e) || block_plan(&b, 3, &e)) goto out;
@@ -52,8 +52,6 @@ static void shifted(const plugin *p, uint32_t role, const char *role_name, check
     free(before);
 out:
     if (e.text[0]) check_fail(r, "%s: %s", role_name, e.text);
-    block_close(&b);
-    arena_free(&a);
 }
 
 void check_relative(const plugin *p, check_result *r)
@@ -73,11 +71,9 @@ static ab_t moved(ab_ctx *c, ab_t x)
 {
     if (!x.id) return x;
     const int64_t dim[4] = {1, 1, tape_at(c, x)->dim[2], tape_at(c, x)->dim[3]};
-    double *v = xmalloc((size_t)(dim[2] * dim[3]) * sizeof *v);
+    AUTOFREE double *v = xmalloc((size_t)(dim[2] * dim[3]) * sizeof *v);
     for (int64_t i = 0; i < dim[2] * dim[3]; i++) v[i] = check_hashed(11, (uint64_t)i);
-    ab_t y = t_binary(c, OP_ADD, x, t_const(c, dim, v));
-    free(v);
-    return y;
+    return t_binary(c, OP_ADD, x, t_const(c, dim, v));
 }
 static ab_t move_rows(ab_ctx *c, const void *cfg, ab_t x, ab_t pos) { return (void)cfg, (void)pos, moved(c, x); }
 static ab_t move_bias(ab_ctx *c, const void *cfg, ab_t qpos, ab_t kpos)
@@ -120,8 +116,8 @@ static const struct {
 static double *rows_with(const plugin *p, const plugin *position, uint32_t role, size_t *n, err *e)
 {
     static const int32_t length[] = {6, 4};
-    arena a = {0};
-    block b = {0};
+    CLEANUP(arena_free) arena a = {0};
+    CLEANUP(block_close) block b = {0};
     double *out = NULL;
     void *cfg = settings_of(p, NULL, NULL, &a, e);
     block_spec s = {p, position, cfg, NULL, role, 3, 4, 6, 12, 2, 6, length, false, 0};
@@ -132,8 +128,6 @@ static double *rows_with(const plugin *p, const plugin *position, uint32_t role,
         for (size_t i = 0; i < *n && b.x; i++) b.x[i] = check_hashed(9, i);
         if (!block_run(&b, e)) out = memcpy(xmalloc(*n * sizeof *out), b.y, *n * sizeof *out);
     }
-    block_close(&b);
-    arena_free(&a);
     return out;
 }
 
@@ -141,7 +135,7 @@ static void positions_in(const plugin *p, uint32_t role, size_t *claimed, check_
 {
     err e = {0};
     size_t n = 0;
-    double *none = p->iface.attention.roles & role ? rows_with(p, NULL, role, &n, &e) : NULL;
+    AUTOFREE double *none = p->iface.attention.roles & role ? rows_with(p, NULL, role, &n, &e) : NULL;
     for (size_t k = 0; k < LENGTH(probes) && none; k++) {
         if (!(p->iface.attention.accepts & probes[k].claim)) continue;
         double *with = rows_with(p, &probes[k].position, role, &n, &e), most = 0;
@@ -155,7 +149,6 @@ static void positions_in(const plugin *p, uint32_t role, size_t *claimed, check_
         ++*claimed;
     }
     if (e.text[0]) check_none(r, "%s", e.text); /* check 'build' reports faults; only layers run other plugins */
-    free(none);
 }
 
 void check_positions(const plugin *p, check_result *r)
@@ -183,33 +176,26 @@ static int trace_attention(const plugin *a, const plugin *pos, const void *a_cfg
 
 static int trace_model(const plugin *p, const char *key, const char *value, arena *a, err *e)
 {
-    model m;
     check_result r = {0};
     pairing one;
     if (!check_first_pairing(p, &one, &r)) return fail(e, "%s", r.message);
     if (key) one.key = arena_printf(a, "%s.%s", p->desc.name, key), one.value = value;
-    if (check_model_open(&m, &one, &(model_kind){.compute = F64}, e)) return -1;
-    model_free(&m);
-    return 0;
+    CLEANUP(model_free) model m;
+    return check_model_open(&m, &one, &(model_kind){.compute = F64}, e);
 }
 
 static int trace_with(const plugin *p, const char *key, const char *value, err *e)
 {
-    arena a = {0};
-    int rc = -1;
+    CLEANUP(arena_free) arena a = {0};
     void *cfg = settings_of(p, key, value, &a, e);
-    const plugin *usual = p->desc.kind == AB_POSITION ? plugin_find(AB_ATTENTION, "scaled_dot", e) : NULL;
-    if (cfg && p->desc.kind == AB_OPTIMIZER) rc = check_trace_update(p, cfg, e);
-    if (cfg && p->desc.kind == AB_ATTENTION) rc = trace_attention(p, NULL, cfg, NULL, e);
-    if (cfg && CHECK_TRACED & ~(1u << AB_ATTENTION | 1u << AB_POSITION) & 1u << p->desc.kind)
-        rc = trace_model(p, key, value, &a, e);
-    if (cfg && p->desc.kind == AB_SCHEDULE) rc = check_some_rates(p, cfg, e);
-    if (cfg && usual) {
-        void *usual_cfg = settings_of(usual, NULL, NULL, &a, e);
-        rc = usual_cfg ? trace_attention(usual, p, usual_cfg, cfg, e) : -1;
-    }
-    arena_free(&a);
-    return rc;
+    if (!cfg) return -1;
+    if (p->desc.kind == AB_OPTIMIZER) return check_trace_update(p, cfg, e);
+    if (p->desc.kind == AB_SCHEDULE) return check_some_rates(p, cfg, e);
+    if (p->desc.kind == AB_ATTENTION) return trace_attention(p, NULL, cfg, NULL, e);
+    if (p->desc.kind != AB_POSITION) return trace_model(p, key, value, &a, e);
+    const plugin *usual = plugin_find(AB_ATTENTION, "scaled_dot", e);
+    void *usual_cfg = settings_of(usual, NULL, NULL, &a, e);
+    return usual_cfg ? trace_attention(usual, p, usual_cfg, cfg, e) : -1;
 }
 
 static void try_value(const plugin *p, const ab_option *q, const char *value, check_result *r)

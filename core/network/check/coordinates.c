@@ -1,9 +1,8 @@
 #include "network/check/coordinates.h"
+#include "base/cleanup.h"
 #include "network/train/train.h"
 #include "tensor/cpu/cpu.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 const int64_t coordinate_widths[COORDINATE_WIDTHS] = {32, 64, 128, 256};
 const int64_t coordinate_steps[COORDINATE_STEPS] = {0, 1, 2, 5};
@@ -52,7 +51,7 @@ static int measure(const ab_ctx *c, const char *kept, before *b, int step, doubl
 {
     ab_t x = tape_find(c, kept);
     size_t n = (size_t)node_count(&c->v[x.id]);
-    float *now = xmalloc(n * sizeof *now);
+    AUTOFREE float *now = xmalloc(n * sizeof *now);
     int bad = tape_read(c, x, now, n * sizeof *now, e);
     if (!step) b->at = xmalloc(n * sizeof *b->at), b->n = n, memcpy(b->at, now, n * sizeof *now);
     double squares = 0, moved = 0;
@@ -61,7 +60,6 @@ static int measure(const ab_ctx *c, const char *kept, before *b, int step, doubl
         moved += ((double)now[i] - b->at[i]) * ((double)now[i] - b->at[i]);
     }
     *size = sqrt(squares / (double)n), *changed = sqrt(moved / (double)n);
-    free(now);
     return bad;
 }
 
@@ -82,7 +80,7 @@ static int measure_step(model *m, const batch *b, first_values *v, int step, int
 {
     model_shape shape = {b->n_sentences, 0, b->tgt_rows, 0, b->tgt_longest};
     m->keep_outputs = true;
-    ab_ctx *c = model_loss_tape(m, &shape, false, e);
+    CLEANUP(tape_end) ab_ctx *c = model_loss_tape(m, &shape, false, e);
     m->keep_outputs = false;
     if (!c) return -1;
     model_batch view = {
@@ -98,7 +96,6 @@ static int measure_step(model *m, const batch *b, first_values *v, int step, int
         bad = measure(c, kept, &v->of[i], step, &out[i].size[step][width], &out[i].changed[step][width], e);
     }
     if (bad && !e->text[0]) fail(e, "%s", c->error.text);
-    tape_free(c);
     return bad ? -1 : 0;
 }
 
@@ -139,7 +136,7 @@ size_t coordinates_measure(const settings *set, coordinate out[MOST_COORDINATES]
     size_t n = 0;
     int bad = 0;
     for (int w = 0; w < COORDINATE_WIDTHS && !bad; w++) {
-        arena a = {0};
+        CLEANUP(arena_free) arena a = {0};
         settings s = {0};
         model m;
         for (size_t i = 0; i < LENGTH(usual); i++) settings_set(&s, usual[i][0], usual[i][1], &a);
@@ -150,7 +147,6 @@ size_t coordinates_measure(const settings *set, coordinate out[MOST_COORDINATES]
         set_number(&s, "heads", width / D_K, &a);
         bad = model_open(&m, &s, 0, VOCAB, F32, &cpu_backend, e);
         if (!bad) bad = train(&m, w, out, &n, e), model_free(&m);
-        arena_free(&a);
     }
     return bad ? 0 : n;
 }

@@ -2,7 +2,6 @@
 #include "network/check/internal.h"
 #include "network/decode/steps.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SOURCES = 3, BEAM = 2, HYPOTHESES = SOURCES * BEAM };
@@ -21,7 +20,7 @@ static void two_targets_each(sentences *s, int32_t length)
     }
 }
 
-/* Returns the sources as pairs. The caller frees .block. */
+/* Returns the sources as pairs; the caller frees. */
 static pairs sources(const sentences *s)
 {
     int64_t *at = xcalloc(SOURCES + 1 + SOURCES * MOST_TOKENS, sizeof *at);
@@ -63,9 +62,9 @@ static void compare_row(const double *step, const double *full, int t, const pai
 static void step_through(model *m, const sentences *s, const double *full, const pairing *w, check_result *r)
 {
     err e = {0};
-    steps d;
+    CLEANUP(steps_close) steps d;
     int32_t length = s->tgt_n[0];
-    pairs p = sources(s);
+    CLEANUP(pairs_free) pairs p = sources(s);
     int64_t which[SOURCES] = {0, 1, 2};
     int32_t holder[HYPOTHESES], parents[HYPOTHESES], tokens[HYPOTHESES];
     for (int i = 0; i < HYPOTHESES; i++) holder[i] = i;
@@ -85,27 +84,20 @@ static void step_through(model *m, const sentences *s, const double *full, const
         if (!bad) steps_follow(&d, parents);
     }
     if (bad) check_fail(r, "%s: decoding step by step: %s", w->name, e.text);
-    steps_close(&d);
-    free(p.block);
 }
 
 static void decode_with(const pairing *w, const model_kind *k, int32_t length, check_result *r)
 {
-    model m;
-    pass p = {0};
+    CLEANUP(model_free) model m;
+    CLEANUP(pass_close) pass p = {0};
     sentences s;
     err e = {0};
     two_targets_each(&s, length);
-    if (check_model_open(&m, w, k, &e)) {
-        check_fail(r, "%s", e.text);
-        return;
-    }
+    if (!check_has_model(&m, w, k, r)) return;
     if (pass_open(&p, &m, &s, false, 0, 0, &e) || pass_run(&p, 1, &e))
         check_fail(r, "%s: %s", w->name, e.text);
     else
         step_through(&m, &s, tape_at(p.c, tape_find(p.c, "logits"))->data, w, r);
-    pass_close(&p);
-    model_free(&m);
 }
 
 void check_decode(const pairing *w, check_result *r)

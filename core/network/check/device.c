@@ -3,7 +3,6 @@
 #include "network/check/internal.h"
 #include "network/train/optim.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 void check_use_device(const backend *b)
@@ -33,19 +32,17 @@ static void compare_devices(const pairing *w, bool generic, check_result *r)
 {
     /* Both sides fuse the same operations, because fusion decides which elements dropout drops. */
     model_kind here = {.compute = F32, .dropout = 0.2, .generic = generic}, there = here;
-    pass_outcome a = {0}, b = {0};
+    CLEANUP(pass_outcome_free) pass_outcome a = {0}, b = {0};
     here.on = check_the_devices_cpu();
     there.on = check_given.device;
     const double allowed = 1e-4;
-    bool done = check_compute(w, &here, &a, r) && check_compute(w, &there, &b, r);
+    bool done = check_compute(NULL, w, &here, &a, r) && check_compute(NULL, w, &there, &b, r);
     double d = done ? check_distance(w, &a, &b) : 0;
     if (done && check_beyond(r, d / allowed))
         check_fail(r,
                    "%s%s: in fp32 on %s loss or gradient differs from the CPU's by %.2g (relative): losses %.9g and "
                    "%.9g, allowed %.0e",
                    w->name, generic ? ", never fused" : "", check_given.device->name, d, b.loss, a.loss, allowed);
-    free(a.grad);
-    free(b.grad);
 }
 
 static void compare_all(const pairing *w, check_result *r)
@@ -66,21 +63,19 @@ void check_device(const plugin *p, check_result *r)
 static float *update(const plugin *p, const backend *on, size_t *n, check_result *r)
 {
     settings set = {0};
-    arena a = {0};
-    model m;
+    CLEANUP(arena_free) arena a = {0};
+    CLEANUP(model_free) model m;
     err e = {0};
     float *out = NULL;
     const char *const pairs[][2] = {{"optimizer", p->path}, {"layers", "1"}, {"d_model", "12"},   {"d_ff", "16"},
                                     {"heads", "2"},         {"seed", "7"},   {"clip_norm", "0.5"}};
     for (size_t i = 0; i < LENGTH(pairs); i++) settings_set(&set, pairs[i][0], pairs[i][1], &a);
-    int bad = model_open(&m, &set, CHECK_VOCAB, CHECK_VOCAB, F32, on, &e);
-    arena_free(&a);
-    if (bad) {
+    if (model_open(&m, &set, CHECK_VOCAB, CHECK_VOCAB, F32, on, &e)) {
         check_fail(r, "%s", e.text);
         return NULL;
     }
     optimizer *o = optim_open(&m, &e);
-    float *grad = xmalloc(m.params.total * sizeof *grad);
+    AUTOFREE float *grad = xmalloc(m.params.total * sizeof *grad);
     for (int64_t step = 1; step <= 3 && o && !e.text[0]; step++) {
         for (size_t i = 0; i < m.params.total; i++) grad[i] = (float)check_hashed((uint64_t)step, i);
         backend_write(on, m.params.grad, grad, m.params.total * sizeof *grad);
@@ -93,9 +88,7 @@ static float *update(const plugin *p, const backend *on, size_t *n, check_result
         params_host_done(&m.params, 0, values, false);
     }
     if (e.text[0]) check_fail(r, "on %s: %s", on->name, e.text);
-    free(grad);
     optim_close(o);
-    model_free(&m);
     return out;
 }
 
@@ -103,12 +96,10 @@ void check_device_update(const plugin *p, check_result *r)
 {
     size_t n = 0, m = 0;
     if (!check_has_device(r)) return;
-    float *a = update(p, &cpu_backend, &n, r), *b = update(p, check_given.device, &m, r);
+    AUTOFREE float *a = update(p, &cpu_backend, &n, r), *b = update(p, check_given.device, &m, r);
     double worst = 0;
     for (size_t i = 0; a && b && i < n; i++) worst = check_larger(worst, fabs((double)a[i] - (double)b[i]));
     if (a && b && check_beyond(r, worst))
         check_fail(r, "after three updates a value on %s differs from the CPU's by %.2g", check_given.device->name,
                    worst);
-    free(a);
-    free(b);
 }

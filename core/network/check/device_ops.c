@@ -3,7 +3,6 @@
  * itself. */
 #include "network/check/internal.h"
 #include <math.h>
-#include <stdlib.h>
 
 enum { STATES = 64, WIDTH = 2, CAPACITY = 8, STEPS = 3 };
 
@@ -56,11 +55,8 @@ static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
 {
     const node *v = &l->cpu->v[out], *at = &l->cpu->v[i];
     if (!kept(v)) return 0;
-    char *found = xmalloc(bytes_of(v));
-    if (backend_read(l->device->backend, found, l->device->v[out].data, bytes_of(v), e)) {
-        free(found);
-        return -1;
-    }
+    AUTOFREE char *found = xmalloc(bytes_of(v));
+    if (backend_read(l->device->backend, found, l->device->v[out].data, bytes_of(v), e)) return -1;
     double size = fmax(largest(v), 1e-30), worst = 0, unit = v->type == BF16 || l->cpu->compute == BF16 ? 1e3 : 1;
     bool leaf = at->op == OP_ATTEND_PROGRAM_BACK && out - i >= OUTPUT(ATTEND_PROGRAM_BACK, d_leaf);
     if (unit > 1 && (at->op == OP_ATTEND_BACK || at->op == OP_ATTEND_PROGRAM_BACK)) unit *= leaf ? 4 : 2;
@@ -83,7 +79,6 @@ static int compare_value(lockstep *l, int32_t i, int32_t out, err *e)
                    l->device->backend->name, number_at(v->data, v->type, (size_t)first), (long long)first,
                    shape_text(v->dim, shape), (int)out, size);
     }
-    free(found);
     return 0;
 }
 
@@ -126,15 +121,12 @@ static int open_training(pass *p, model *m, err *e)
     return pass_plan(p, e);
 }
 
-static int train_both(lockstep *l, model *cpu, model *device, err *e)
+static void train_both(lockstep *l, model *cpu, model *device, err *e)
 {
-    pass a = {0}, b = {0};
-    int bad = open_training(&a, cpu, e) || open_training(&b, device, e);
+    CLEANUP(pass_close) pass a = {0}, b = {0};
+    if (open_training(&a, cpu, e) || open_training(&b, device, e)) return;
     l->cpu = a.c, l->device = b.c;
-    if (!bad) bad = run_both(l, &(run_options){.seed = 3, .step = 1, .from = PHASE_CONST}, e);
-    pass_close(&b);
-    pass_close(&a);
-    return bad;
+    run_both(l, &(run_options){.seed = 3, .step = 1, .from = PHASE_CONST}, e);
 }
 
 /* ---- decoding steps ---- */
@@ -162,7 +154,7 @@ static void step_inputs(ab_ctx *c, int32_t t)
     static const int32_t offset[] = {0, 3, 7}, length[] = {3, 4};
     int32_t tokens[ROWS], parents[ROWS], times[ROWS], ancestors[ROWS * CAPACITY];
     const node *memory = tape_at(c, tape_find(c, "memory"));
-    float *rows = xmalloc((size_t)node_count(memory) * sizeof *rows + 1);
+    AUTOFREE float *rows = xmalloc((size_t)node_count(memory) * sizeof *rows + 1);
     for (int64_t i = 0; i < node_count(memory); i++) rows[i] = (float)check_hashed(61, (uint64_t)i);
     for (int r = 0; r < ROWS; r++) {
         tokens[r] = VOCAB_SPECIALS + (r + t) % (CHECK_VOCAB - VOCAB_SPECIALS);
@@ -174,7 +166,6 @@ static void step_inputs(ab_ctx *c, int32_t t)
     tape_set(c, "src.offset", offset), tape_set(c, "src.len", length);
     tape_set(c, "tgt.ids", tokens), tape_set(c, "parents", parents), tape_set(c, "ancestors", ancestors);
     tape_set(c, "time", times), tape_set(c, "pos", times), tape_set(c, "beam.pos", times);
-    free(rows);
 }
 
 static ab_ctx *step_tape(model *m, states *s, err *e)
@@ -191,21 +182,19 @@ static ab_ctx *step_tape(model *m, states *s, err *e)
     return NULL;
 }
 
-static int decode_both(lockstep *l, model *cpu, model *device, err *e)
+static void decode_both(lockstep *l, model *cpu, model *device, err *e)
 {
     states a = {0}, b = {0};
     l->cpu = step_tape(cpu, &a, e);
     l->device = l->cpu ? step_tape(device, &b, e) : NULL;
-    int bad = !l->device;
-    for (int32_t t = 0; t < STEPS && !bad; t++) {
+    for (int32_t t = 0; t < STEPS && l->device; t++) {
         step_inputs(l->cpu, t), step_inputs(l->device, t);
-        bad = run_both(l, &(run_options){.step = 1, .from = PHASE_CONST}, e);
+        if (run_both(l, &(run_options){.step = 1, .from = PHASE_CONST}, e)) break;
     }
     tape_free(l->device);
     tape_free(l->cpu);
     for (size_t i = 0; i < a.n; i++) a.on->release(a.at[i]);
     for (size_t i = 0; i < b.n; i++) b.on->release(b.at[i]);
-    return bad;
 }
 
 /* ---- the check ---- */
@@ -225,37 +214,26 @@ static void both(const pairing *w, const way *how, lockstep *l)
 {
     model_kind here = {.compute = how->compute, .dropout = how->decoding ? 0 : 0.2, .generic = how->generic},
                there = here;
-    model a, b;
+    CLEANUP(model_free) model a = {0}, b = {0};
     err e = {0};
     l->w = w;
     l->what = how->name;
     here.on = check_the_devices_cpu();
     there.on = check_the_composing_device();
-    if (check_model_open(&a, w, &here, &e)) {
-        check_fail(l->r, "%s", e.text);
-        return;
-    }
-    if (!check_model_open(&b, w, &there, &e)) {
-        if (how->decoding)
-            decode_both(l, &a, &b, &e);
-        else
-            train_both(l, &a, &b, &e);
-        model_free(&b);
-    }
-    model_free(&a);
+    if (!check_has_model(&a, w, &here, l->r)) return;
+    if (!check_model_open(&b, w, &there, &e)) (how->decoding ? decode_both : train_both)(l, &a, &b, &e);
     if (e.text[0]) check_fail(l->r, "%s, %s: %s", w->name, l->what, e.text);
 }
 
 void check_device_ops(const plugin *p, check_result *r)
 {
     lockstep l = {.r = r};
-    pairing *w;
+    AUTOFREE pairing *w = NULL;
     int kinds = 0;
     if (!check_has_device(r)) return;
     size_t n = check_pairings(p, &w, r);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < LENGTH(ways) && r->outcome != CHECK_FAIL; k++) both(&w[i], &ways[k], &l);
-    free(w);
     for (int o = 0; o < OP_COUNT; o++) kinds += l.seen[o];
     check_note(r, "%lld calls of %d operations; largest difference in %s", (long long)l.calls, kinds,
                op_names[l.worst]);

@@ -2,7 +2,6 @@
 #include "network/check/internal.h"
 #include <math.h>
 #include <malloc.h>
-#include <stdlib.h>
 #include <string.h>
 
 #ifdef __SANITIZE_ADDRESS__ /* this sanitizer replaces the allocator */
@@ -74,20 +73,18 @@ size_t check_pairings(const plugin *p, pairing **out, check_result *r)
 
 bool check_first_pairing(const plugin *p, pairing *one, check_result *r)
 {
-    pairing *w;
+    AUTOFREE pairing *w = NULL;
     bool any = check_pairings(p, &w, r) > 0;
     *one = w[0];
-    free(w);
     return any;
 }
 
 void check_each_pairing(const plugin *p, check_result *r, pairing_check *f)
 {
-    pairing *w;
+    AUTOFREE pairing *w = NULL;
     size_t n = check_pairings(p, &w, r);
     if (n > check_given.most_pairings) n = check_given.most_pairings;
     for (size_t i = 0; i < n && r->outcome != CHECK_FAIL; i++) f(&w[i], r);
-    free(w);
     if (r->outcome == CHECK_OK && !r->message[0] && p->desc.kind == AB_ATTENTION)
         check_note(r, "with %zu positional encodings", n);
 }
@@ -131,7 +128,7 @@ static void stir(params *s, double spread)
 int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
 {
     settings set = {0};
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     char drop[32];
     format_real(k->dropout, drop);
     char *layers = k->layers ? arena_printf(&a, "%d", k->layers) : NULL;
@@ -157,12 +154,19 @@ int check_model_open(model *m, const pairing *w, const model_kind *k, err *e)
         if (pairs[i][1]) settings_set(&set, pairs[i][0], pairs[i][1], &a);
     if (w->key) settings_set(&set, w->key, w->value, &a);
     check_add_settings(&set, &a);
-    int rc = model_open(m, &set, CHECK_VOCAB, CHECK_VOCAB, k->compute, k->on ? k->on : &cpu_backend, e);
-    arena_free(&a);
-    if (rc) return fail_in(e, "%s: ", w->name);
+    if (model_open(m, &set, CHECK_VOCAB, CHECK_VOCAB, k->compute, k->on ? k->on : &cpu_backend, e))
+        return fail_in(e, "%s: ", w->name);
     m->generic = k->generic;
     stir(&m->params, k->spread > 0 ? k->spread : 1);
     return 0;
+}
+
+bool check_has_model(model *m, const pairing *w, const model_kind *k, check_result *r)
+{
+    err e = {0};
+    if (!check_model_open(m, w, k, &e)) return true;
+    check_fail(r, "%s", e.text);
+    return false;
 }
 
 /* ---- sentences ---- */
@@ -268,28 +272,22 @@ int pass_run(pass *p, uint64_t seed, err *e)
     return tape_run(p->c, &o) ? fail(e, "%s", p->c->error.text) : 0;
 }
 
-double pass_row(const pass *p, int64_t row)
+/* Number i of a kept value; 0 if the tape has no such value, NaN if it cannot be read. */
+static double kept_number(const pass *p, const char *name, int64_t i)
 {
-    const node *v = &p->c->v[tape_find(p->c, "losses").id];
-    double loss; /* large enough for a number of either type */
-    err e = {0};
-    const char *at = (const char *)v->data + (size_t)(2 * row) * dtype_size(v->type);
-    return backend_read(p->c->backend, &loss, at, dtype_size(v->type), &e) ? NAN : number_at(&loss, v->type, 0);
-}
-
-/* The sum of the losses that plugins add in training. */
-static double auxiliary(const pass *p)
-{
-    const node *v = &p->c->v[tape_find(p->c, "auxiliary").id];
-    double loss;
+    const node *v = &p->c->v[tape_find(p->c, name).id];
+    double number; /* large enough for a number of either type */
     err e = {0};
     if (v->op == OP_NONE) return 0;
-    return backend_read(p->c->backend, &loss, v->data, dtype_size(v->type), &e) ? NAN : number_at(&loss, v->type, 0);
+    const char *at = (const char *)v->data + (size_t)i * dtype_size(v->type);
+    return backend_read(p->c->backend, &number, at, dtype_size(v->type), &e) ? NAN : number_at(&number, v->type, 0);
 }
+
+double pass_row(const pass *p, int64_t row) { return kept_number(p, "losses", 2 * row); }
 
 double pass_loss(const pass *p)
 {
-    double sum = auxiliary(p);
+    double sum = kept_number(p, "auxiliary", 0); /* the losses that plugins add in training */
     for (int64_t i = 0; i < p->p.real_rows; i++) sum += pass_row(p, i);
     return sum;
 }

@@ -1,7 +1,6 @@
 /* gradient.c - compares the gradient of the whole loss with central differences, in double precision. */
 #include "network/check/internal.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ELEMENTS = 3 }; /* elements checked per tensor, besides one random direction */
@@ -19,8 +18,7 @@ typedef struct {
 static double loss_at(gradient_probe *q, const param *p, int64_t j, double by)
 {
     double *v = (double *)q->m->params.value + p->at;
-    double *old = xmalloc(p->count * sizeof *old);
-    memcpy(old, v, p->count * sizeof *old);
+    AUTOFREE double *old = memcpy(xmalloc(p->count * sizeof *old), v, p->count * sizeof *old);
     if (j >= 0) {
         v[j] += by;
     } else {
@@ -30,7 +28,6 @@ static double loss_at(gradient_probe *q, const param *p, int64_t j, double by)
     double loss = pass_run(q->forward, q->seed, &q->e) ? NAN : pass_loss(q->forward);
     memcpy(v, old, p->count * sizeof *old);
     q->m->params.version++;
-    free(old);
     return loss;
 }
 
@@ -108,8 +105,8 @@ static void compare_gradients(model *m, pass *gradient, pass *forward, const pai
         check_fail(r, "%s: %s", w->name, q.e.text);
         return;
     }
-    double *grad = xmalloc(m->params.total * sizeof *grad);
-    memcpy(grad, m->params.grad, m->params.total * sizeof *grad);
+    size_t bytes = m->params.total * sizeof(double);
+    AUTOFREE double *grad = memcpy(xmalloc(bytes), m->params.grad, bytes);
     q.grad = grad;
     bool surrogate = w->claims & AB_SURROGATE_GRADIENT;
     if (surrogate) check_surrogate(m, grad, w, r);
@@ -120,7 +117,6 @@ static void compare_gradients(model *m, pass *gradient, pass *forward, const pai
                    "%s: %d of %d elements of the gradient differ from differences of the loss, more than a quarter: "
                    "too many for jumps (AB_DISCONTINUOUS)",
                    w->name, q.jumped, q.tried);
-    free(grad);
 }
 
 /* Does the loss differ between training and evaluation without dropout in the settings? A plugin may have dropout,
@@ -136,15 +132,12 @@ static bool trains_otherwise(const ab_ctx *training, const ab_ctx *plain)
 
 static void with_model(const pairing *w, check_result *r, double dropout)
 {
-    model m;
-    pass training = {0}, plain = {0};
+    CLEANUP(model_free) model m;
+    CLEANUP(pass_close) pass training = {0}, plain = {0};
     sentences s;
     err e = {0};
     check_sentences(&s);
-    if (check_model_open(&m, w, &(model_kind){.compute = F64, .dropout = dropout}, &e)) {
-        check_fail(r, "%s", e.text);
-        return;
-    }
+    if (!check_has_model(&m, w, &(model_kind){.compute = F64, .dropout = dropout}, r)) return;
     if (pass_open(&training, &m, &s, true, 2, 0, &e) || pass_open(&plain, &m, &s, false, 2, 0, &e))
         check_fail(r, "%s: %s", w->name, e.text);
     for (size_t k = 0; k < m.params.n && training.c; k++)
@@ -153,9 +146,6 @@ static void with_model(const pairing *w, check_result *r, double dropout)
     if (r->outcome != CHECK_FAIL)
         compare_gradients(&m, &training, dropout > 0 || trains_otherwise(training.c, plain.c) ? &training : &plain, w,
                           r);
-    pass_close(&training);
-    pass_close(&plain);
-    model_free(&m);
 }
 
 void check_gradient(const pairing *w, check_result *r) { with_model(w, r, 0); }

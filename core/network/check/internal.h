@@ -1,6 +1,7 @@
 /* internal.h - shared by the checks: results, models around a plugin, sentences, and a pass over sentences. */
 #ifndef ABLATE_CHECK_INTERNAL_H
 #define ABLATE_CHECK_INTERNAL_H
+#include "base/cleanup.h"
 #include "network/check/check.h"
 #include "tensor/cpu/cpu.h"
 #include "network/model/model.h"
@@ -71,18 +72,19 @@ typedef struct {
 } model_kind;
 /* Opens a small model. Its values are exact in fp32, so models of every number type have equal values. */
 int check_model_open(model *m, const pairing *w, const model_kind *k, err *e);
+bool check_has_model(model *m, const pairing *w, const model_kind *k, check_result *r); /* if not, sets r */
 /* Returns a pseudo-random number in [-1, 1), or a token, determined by `place` and i. */
 double check_hashed(uint64_t place, uint64_t i);
 int32_t check_token(uint64_t place, uint64_t i);
 
 typedef struct {       /* loss and gradient of one pass over the four sentences */
     double loss, size; /* size: norm of the gradient */
-    double *grad;      /* [n], in the order of parameters' names; the caller frees */
+    double *grad;      /* [n], in the order of parameters' names */
     size_t n, n_rows;
     const double *row; /* [n_rows]: losses; part of grad's memory */
     bool fused;        /* the tape has fused attention or DELTA_SCAN */
 } pass_outcome;
-bool check_compute(const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
+void pass_outcome_free(pass_outcome *o);
 /* The larger of the relative differences of losses and of gradients (norm of the difference over the norm). If the
  * plugin may jump (AB_DISCONTINUOUS): the third quartile of the rows' relative differences. */
 double check_distance(const pairing *w, const pass_outcome *a, const pass_outcome *b);
@@ -96,7 +98,8 @@ typedef struct {
     int32_t src[MOST_SENTENCES][MOST_TOKENS], tgt[MOST_SENTENCES][MOST_TOKENS];
 } sentences;
 void check_sentences(sentences *s); /* makes four sentences of different lengths */
-bool check_compute_on(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
+/* Runs a pass over s (NULL: those four), in training. False: it failed, and r says how. */
+bool check_compute(const sentences *s, const pairing *w, const model_kind *k, pass_outcome *o, check_result *r);
 void check_change_from(sentences *s, int32_t first); /* replaces target tokens from index `first` on */
 void check_one(const sentences *from, int64_t i, sentences *to);
 

@@ -141,9 +141,9 @@ static void call_open(kernel_call *k, const sample *s, const dtype *types, dtype
         .in = k->view, .n_in = s->op.n_in, .out = {.data = k->out.data, .dtype = (int32_t)out_type}, .attr = s->attr};
     memcpy(k->run.out.dim, dim, sizeof k->run.out.dim);
 }
-static void call_close(kernel_call *k, const sample *s)
+static void call_close(kernel_call *k)
 {
-    for (int i = 0; i < s->op.n_in; i++) zoned_free(&k->in[i]);
+    for (size_t i = 0; i < LENGTH(k->in); i++) zoned_free(&k->in[i]);
     zoned_free(&k->out);
 }
 
@@ -175,61 +175,55 @@ static bool keeps_to_output(const sample *s, const kernel_call *k, check_result 
 static bool compare_kernel(const sample *s, dtype type, const dtype *types, double size, double allowed,
                            check_result *r)
 {
-    op_tape t;
+    CLEANUP(close_op) op_tape t;
     err e = {0};
     char shapes[280];
-    bool done = false;
     int bad = trace_op(&t, s, type, types, false, &e);
     if (!bad) {
         t_keep(t.c, t.y, "y");
         bad = tape_plan(t.c, NULL, NULL) ? fail(&e, "%s", t.c->error.text) : run_op(&t, s, size, &e);
     }
-    if (!bad) {
-        const node *y = tape_at(t.c, t.y);
-        dtype plain[4];
-        for (int k = 0; k < 4; k++) plain[k] = s->type[k] == I32 ? I32 : type;
-        kernel_call k;
-        call_open(&k, s, types ? types : plain, types ? s->mixed[4] : y->type, y->dim, size);
-        memset(k.out.data, INPUT_ZONE, k.out.bytes);
-        done = !s->op.cpu(&k.run);
-        double worst = 0, most = 1e-30;
-        for (size_t i = 0; done && i < elements_of(y->dim); i++) {
-            double a = number_at(k.out.data, (dtype)k.run.out.dtype, i), b = number_at(y->data, y->type, i);
-            if (!isfinite(b)) continue;
-            worst = check_larger(worst, fabs(a - b));
-            most = fmax(most, fabs(b));
-        }
-        if (done && keeps_to_output(s, &k, r) && check_beyond(r, worst / most / allowed)) {
-            char numbers[64] = "";
-            if (size > 0) snprintf(numbers, sizeof numbers, ", numbers up to %g", size);
-            check_fail(r,
-                       "operation '%s': its CPU kernel in %s differs from its reference by %.2g (relative), allowed "
-                       "%.0e (inputs %s%s); every element of the output must be written",
-                       s->op.name, types ? "bf16's mixed types" : dtype_name(type), worst / most, allowed,
-                       shapes_of(s, shapes), numbers);
-        }
-        call_close(&k, s);
+    if (bad) {
+        check_fail(r, "operation '%s': %s", s->op.name, e.text);
+        return false;
     }
-    if (bad) check_fail(r, "operation '%s': %s", s->op.name, e.text);
-    close_op(&t);
-    return done;
+    const node *y = tape_at(t.c, t.y);
+    dtype plain[4];
+    for (int i = 0; i < 4; i++) plain[i] = s->type[i] == I32 ? I32 : type;
+    CLEANUP(call_close) kernel_call k;
+    call_open(&k, s, types ? types : plain, types ? s->mixed[4] : y->type, y->dim, size);
+    memset(k.out.data, INPUT_ZONE, k.out.bytes);
+    if (s->op.cpu(&k.run)) return false;
+    double worst = 0, most = 1e-30;
+    for (size_t i = 0; i < elements_of(y->dim); i++) {
+        double a = number_at(k.out.data, (dtype)k.run.out.dtype, i), b = number_at(y->data, y->type, i);
+        if (!isfinite(b)) continue;
+        worst = check_larger(worst, fabs(a - b));
+        most = fmax(most, fabs(b));
+    }
+    if (keeps_to_output(s, &k, r) && check_beyond(r, worst / most / allowed)) {
+        char numbers[64] = "";
+        if (size > 0) snprintf(numbers, sizeof numbers, ", numbers up to %g", size);
+        check_fail(r,
+                   "operation '%s': its CPU kernel in %s differs from its reference by %.2g (relative), allowed "
+                   "%.0e (inputs %s%s); every element of the output must be written",
+                   s->op.name, types ? "bf16's mixed types" : dtype_name(type), worst / most, allowed,
+                   shapes_of(s, shapes), numbers);
+    }
+    return true;
 }
 
 /* Checks that every call, on any date, gives equal bits and leaks no memory. */
 static void call_often(const sample *s, check_result *r)
 {
-    op_tape t;
+    CLEANUP(close_op) op_tape t;
     err e = {0};
     dtype types[4];
     for (int k = 0; k < 4; k++) types[k] = s->type[k] == I32 ? I32 : F32;
-    if (trace_op(&t, s, F32, NULL, false, &e)) {
-        close_op(&t);
-        return;
-    }
-    kernel_call k;
+    if (trace_op(&t, s, F32, NULL, false, &e)) return;
+    CLEANUP(call_close) kernel_call k;
     call_open(&k, s, types, tape_at(t.c, t.y)->type, tape_at(t.c, t.y)->dim, 0);
-    close_op(&t);
-    unsigned char *first = xmalloc(k.out.bytes + 1);
+    AUTOFREE unsigned char *first = xmalloc(k.out.bytes + 1);
     size_t settled = 0;
     double start = ticks();
     int i = 0;
@@ -251,8 +245,6 @@ static void call_often(const sample *s, check_result *r)
     }
     check_disguise_as(0, 0);
     keeps_to_output(s, &k, r);
-    free(first);
-    call_close(&k, s);
 }
 
 void check_kernels(const plugin *p, check_result *r)
@@ -310,10 +302,9 @@ static int trace_gradient(op_tape *t, const sample *s, err *e)
     ab_ctx *c = t->c;
     int64_t d[4];
     memcpy(d, tape_at(c, t->y)->dim, sizeof d);
-    double *w = xmalloc(elements_of(d) * sizeof *w);
+    AUTOFREE double *w = xmalloc(elements_of(d) * sizeof *w);
     for (size_t i = 0; i < elements_of(d); i++) w[i] = check_hashed(31, i);
     ab_t loss = t_sum_to(c, t_binary(c, OP_MUL, t->y, t_const(c, d, w)), (int64_t[4]){1, 1, 1, 1});
-    free(w);
     int bad = tape_backward(c, loss);
     for (int k = 0; k < s->op.n_in && !bad; k++)
         if (!sample_has_ids(s, k) && c->grad[t->in[k].id])
@@ -337,7 +328,7 @@ static double op_error(op_tape *reference, const sample *s, int k, size_t j, dou
 
 static void compare_gradient(const sample *s, int elements, check_result *r)
 {
-    op_tape gradient = {0}, reference = {0};
+    CLEANUP(close_op) op_tape gradient = {0}, reference = {0};
     err e = {0};
     char shapes[280];
     if (!trace_gradient(&gradient, s, &e) && !trace_op(&reference, s, F64, NULL, false, &e)) {
@@ -359,8 +350,6 @@ static void compare_gradient(const sample *s, int elements, check_result *r)
         }
     }
     if (e.text[0]) check_fail(r, "operation '%s': %s", s->op.name, e.text);
-    close_op(&gradient);
-    if (reference.c) close_op(&reference);
 }
 
 static void enlarge(const sample *s, double by)

@@ -1,6 +1,5 @@
 /* ops_samples.c - finds the operations that a plugin calls, listed or not, and records their inputs in models. */
 #include "network/check/ops.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { OF_ONE = 6 }; /* largest number of samples of one operation */
@@ -55,8 +54,8 @@ static void take(samples *all, const ab_ctx *c, const op_use *k)
 /* Finds the types that this call's inputs and output have in a bf16 run. */
 static void sample_types(sample *s, const pairing *w, const sentences *text, int place)
 {
-    model m;
-    pass p = {0};
+    CLEANUP(model_free) model m;
+    CLEANUP(pass_close) pass p = {0};
     err e = {0};
     if (check_model_open(&m, w, &(model_kind){.compute = BF16}, &e)) return;
     if (!pass_trace(&p, &m, text, false, 2, 0, &e)) {
@@ -65,8 +64,6 @@ static void sample_types(sample *s, const pairing *w, const sentences *text, int
         for (int i = 0; k && k->op == s->is && i < s->op.n_in; i++) s->mixed[i] = p.c->v[k->in[i].id].type;
         if (k && k->op == s->is && k->y.id) s->mixed[4] = p.c->v[k->y.id].type;
     }
-    pass_close(&p);
-    model_free(&m);
 }
 
 /* Runs the references, because the kernels are not trusted yet. */
@@ -85,35 +82,32 @@ static int run_without_kernels(pass *p, err *e)
 /* Adds the calls of one model. Returns false if the model cannot be built or run; the check 'build' reports this. */
 static bool sample_from(samples *all, const pairing *w, const sentences *text)
 {
-    model m;
-    pass p = {0};
+    CLEANUP(model_free) model m;
+    CLEANUP(pass_close) pass p = {0};
     err e = {0};
-    bool any = false, bad = false;
+    bool any = false;
     if (check_model_open(&m, w, &(model_kind){.compute = F64}, &e)) return false;
-    bad = pass_trace(&p, &m, text, false, 2, 0, &e);
-    if (!bad) {
-        for (const op_use *k = p.c->calls; k; k = k->next)
-            if (wanted(all, p.c, k)) keep_inputs(p.c, k), any = true;
-        bad = any && run_without_kernels(&p, &e);
-        int place = 0;
-        for (const op_use *k = p.c ? p.c->calls : NULL; any && !bad && k; k = k->next, place++)
-            if (wanted(all, p.c, k)) {
-                take(all, p.c, k);
-                sample_types(&all->at[all->n - 1], w, text, place);
-            }
+    if (pass_trace(&p, &m, text, false, 2, 0, &e)) return false;
+    for (const op_use *k = p.c->calls; k; k = k->next)
+        if (wanted(all, p.c, k)) keep_inputs(p.c, k), any = true;
+    if (!any) return true;
+    if (run_without_kernels(&p, &e)) return false;
+    int place = 0;
+    for (const op_use *k = p.c->calls; k; k = k->next, place++) {
+        if (!wanted(all, p.c, k)) continue;
+        take(all, p.c, k);
+        sample_types(&all->at[all->n - 1], w, text, place);
     }
-    pass_close(&p);
-    model_free(&m);
-    return !bad;
+    return true;
 }
 
 /* Samples three sizes: small with every partner; one token and long sentences with the first partner only. */
 bool check_find_samples(const plugin *p, samples *all, check_result *r)
 {
     bool good = true;
-    pairing *partners;
+    AUTOFREE pairing *partners = NULL;
     size_t n = check_pairings(p, &partners, r);
-    sentences *s = xmalloc(sizeof *s);
+    AUTOFREE sentences *s = xmalloc(sizeof *s);
     *all = (samples){0};
     for (int size = 0; size < 4; size++)
         for (size_t i = 0; i < (size ? 1 : n) && good; i++) {
@@ -123,8 +117,6 @@ bool check_find_samples(const plugin *p, samples *all, check_result *r)
             good = sample_from(all, &partners[i], s);
             if (!size && !all->n && i + 1 == n) size = 3; /* no own operation was called: skip the other sizes */
         }
-    free(s);
-    free(partners);
     if (!good) check_none(r, "no model that is built around it can be run");
     return good;
 }

@@ -92,7 +92,7 @@ void check_tiles(const plugin *p, check_result *r)
         check_none(r, "its refresh runs per parameter, or its shift comes before update");
         return;
     }
-    optim_bench b;
+    CLEANUP(optim_bench_close) optim_bench b;
     whole t = {0};
     err e = {0};
     uint32_t n_slots = p->iface.optimizer.n_slots;
@@ -111,7 +111,6 @@ void check_tiles(const plugin *p, check_result *r)
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
     tape_free(t.c);
-    optim_bench_close(&b);
     free(mine);
     for (int i = 0; i < MOST_SLOTS; i++) free(slot[i]);
 }
@@ -124,7 +123,7 @@ void check_elementwise(const plugin *p, check_result *r)
         check_none(r, "it is called per parameter");
         return;
     }
-    optim_bench b;
+    CLEANUP(optim_bench_close) optim_bench b;
     err e = {0};
     if (!optim_bench_open(&b, p, MANY, F64, NULL, &e)) {
         /* elements with equal values and gradients, placed between different ones, must stay equal */
@@ -143,7 +142,6 @@ void check_elementwise(const plugin *p, check_result *r)
                     optim_values(&b)[0], optim_values(&b)[i], i);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
-    optim_bench_close(&b);
 }
 
 /* ---- each parameter alone ---- */
@@ -162,17 +160,16 @@ static void compare_alone(const optim_bench *all, const plugin *p, size_t k, con
 {
     const param *q = &all->m.params.p[k];
     param one = optim_shapes[k];
-    optim_bench b;
+    CLEANUP(optim_bench_close) optim_bench b;
     err e = {0};
     int64_t last = last_step(all);
     if (!optim_bench_open_with(&b, p, &one, 1, F64, NULL, &e)) {
         memcpy(optim_values(&b), first + q->at, q->count * sizeof *first);
         for (int64_t step = 1; step <= last && !e.text[0]; step++) {
-            double *g = xcalloc(all->n, sizeof *g);
+            AUTOFREE double *g = xcalloc(all->n, sizeof *g);
             optim_some_gradient(g, all->n, step);
             memcpy(b.grad, g + q->at, q->count * sizeof *g);
             optim_update(b.o, b.grad, 1, 0.01, step, NULL, &e);
-            free(g);
         }
         for (size_t i = 0; i < q->count && !e.text[0]; i++)
             if (check_beyond(r, fabs(optim_values(&b)[i] - optim_values(all)[q->at + i])))
@@ -182,13 +179,10 @@ static void compare_alone(const optim_bench *all, const plugin *p, size_t k, con
                            (int)last, i, q->name, optim_values(all)[q->at + i], optim_values(&b)[i]);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
-    optim_bench_close(&b);
 }
 
 void check_apart(const plugin *p, check_result *r)
 {
-    optim_bench b;
-    err e = {0};
     if (optim_elementwise(p)) {
         check_none(r, "it works element by element");
         return;
@@ -197,16 +191,15 @@ void check_apart(const plugin *p, check_result *r)
         check_none(r, "it measures all parameters");
         return;
     }
-    double *first = NULL;
+    CLEANUP(optim_bench_close) optim_bench b;
+    err e = {0};
     if (!optim_bench_open(&b, p, OPTIM_FEW, F64, NULL, &e)) {
-        memcpy(first = xmalloc(b.n * sizeof *first), optim_values(&b), b.n * sizeof *first);
+        AUTOFREE double *first = memcpy(xmalloc(b.n * sizeof *first), optim_values(&b), b.n * sizeof *first);
         optim_steps(&b, 1, last_step(&b), &e);
         for (size_t k = 0; k < OPTIM_SHAPES && !e.text[0]; k++) compare_alone(&b, p, k, first, r);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
     check_note(r, "%d parameters of different kinds and shapes", OPTIM_SHAPES);
-    free(first);
-    optim_bench_close(&b);
 }
 
 /* ---- values and gradients of 0 ---- */
@@ -214,7 +207,7 @@ void check_apart(const plugin *p, check_result *r)
 /* Values and gradients of 0 must stay finite in fp32: biases begin at 0, and unused words have gradients of 0. */
 void check_zero(const plugin *p, check_result *r)
 {
-    optim_bench b;
+    CLEANUP(optim_bench_close) optim_bench b;
     err e = {0};
     if (!optim_bench_open(&b, p, OPTIM_FEW, F32, NULL, &e)) {
         memset(b.m.params.value, 0, params_bytes(&b.m.params, 0, F32));
@@ -225,7 +218,6 @@ void check_zero(const plugin *p, check_result *r)
                 check_fail(r, "a value of 0 with a gradient of 0 becomes %g", number_at(b.m.params.value, F32, i));
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
-    optim_bench_close(&b);
 }
 
 /* ---- it minimises ---- */
@@ -254,7 +246,7 @@ static int quadratic_again(void *self, err *e)
 static double left_over(const plugin *p, double lr, err *e)
 {
     enum { UPDATES = 400 };
-    optim_bench b;
+    CLEANUP(optim_bench_close) optim_bench b;
     double first = NAN, last = NAN;
     if (!optim_bench_open(&b, p, OPTIM_FEW, F64, NULL, e)) {
         optim_again(b.o, quadratic_again, &b);
@@ -264,7 +256,6 @@ static double left_over(const plugin *p, double lr, err *e)
             last = quadratic(&b, optim_gradient(&b));
         }
     }
-    optim_bench_close(&b);
     return last / first;
 }
 
@@ -296,12 +287,11 @@ void check_minimises(const plugin *p, check_result *r)
 
 void check_resumes(const plugin *p, check_result *r)
 {
-    optim_bench through, again;
+    CLEANUP(optim_bench_close) optim_bench through = {0}, again = {0};
     err e = {0};
     uint32_t n_slots = p->iface.optimizer.n_slots;
-    int bad = optim_bench_open(&through, p, OPTIM_FEW, F64, NULL, &e);
-    bad |= optim_bench_open(&again, p, OPTIM_FEW, F64, NULL, &e);
-    if (!bad) {
+    if (!optim_bench_open(&through, p, OPTIM_FEW, F64, NULL, &e) &&
+        !optim_bench_open(&again, p, OPTIM_FEW, F64, NULL, &e)) {
         int64_t cut = last_step(&through);
         optim_steps(&through, 1, cut, &e);
         memcpy(optim_values(&again), optim_values(&through), params_bytes(&through.m.params, 0, F64));
@@ -317,6 +307,4 @@ void check_resumes(const plugin *p, check_result *r)
                            (int)cut, (int)(2 * cut), optim_values(&through)[i], optim_values(&again)[i]);
     }
     if (e.text[0]) check_fail(r, "%s", e.text);
-    optim_bench_close(&through);
-    optim_bench_close(&again);
 }

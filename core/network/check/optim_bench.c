@@ -62,10 +62,8 @@ void optim_bench_close(optim_bench *b)
 
 int check_trace_update(const plugin *p, const void *cfg, err *e)
 {
-    optim_bench b;
-    int rc = optim_bench_open(&b, p, 16, F64, (void *)cfg, e);
-    optim_bench_close(&b);
-    return rc;
+    CLEANUP(optim_bench_close) optim_bench b;
+    return optim_bench_open(&b, p, 16, F64, (void *)cfg, e);
 }
 
 bool optim_learned(const optim_bench *b, size_t i)

@@ -1,6 +1,5 @@
 /* optim_calls.c - checks that an optimizer builds equal graphs and computes equal updates after thousands of calls. */
 #include "network/check/optim_bench.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { OFTEN = 4000, SETTLED = 100, KEPT = 16 /* KEPT: bytes per call that count as a leak */ };
@@ -10,12 +9,11 @@ static uint64_t traced(const optimizer *o, bool *kernels)
     uint64_t h = 0;
     const ab_ctx *c;
     for (size_t i = 0; (c = optim_tape(o, i)); i++) {
-        uint64_t *each = xcalloc((size_t)c->n + 1, sizeof *each);
+        AUTOFREE uint64_t *each = xcalloc((size_t)c->n + 1, sizeof *each);
         check_hash_tape(c, each, c->n);
         each[0] = h;
         h = hash64(each, (size_t)c->n * sizeof *each);
         for (int32_t k = 1; k < c->n; k++) *kernels |= c->v[k].op == OP_CALL;
-        free(each);
     }
     return h;
 }
@@ -64,7 +62,7 @@ static void trace_updates(optim_bench *b, bool *kernels, check_result *r)
 static void update_often(optim_bench *b, check_result *r)
 {
     size_t bytes = params_bytes(&b->m.params, 0, F64), settled = 0;
-    double *first = xmalloc(bytes), *after = xmalloc(bytes);
+    AUTOFREE double *first = xmalloc(bytes), *after = xmalloc(bytes);
     err e = {0};
     memcpy(first, optim_values(b), bytes);
     optim_steps(b, 1, OPTIM_STEPS, &e);
@@ -84,19 +82,16 @@ static void update_often(optim_bench *b, check_result *r)
                    "repeated after %d updates, the first %d give other bits than before, from the same values: "
                    "a kernel keeps state between calls, or depends on time or addresses",
                    (int)OFTEN, (int)OPTIM_STEPS);
-    free(first);
-    free(after);
 }
 
 uint64_t check_hash_updates(const plugin *p, err *e)
 {
-    optim_bench b;
+    CLEANUP(optim_bench_close) optim_bench b;
     uint64_t h = 0;
     if (!optim_bench_open(&b, p, OPTIM_FEW, F64, NULL, e)) {
         optim_steps(&b, 1, OPTIM_STEPS, e);
         h = hash64(optim_values(&b), params_bytes(&b.m.params, 0, F64));
     }
-    optim_bench_close(&b);
     return h;
 }
 

@@ -1,7 +1,6 @@
 /* schedule.c - checks that learning rates are finite and >= 0, and independent of earlier calls and of the process. */
 #include "network/check/internal.h"
 #include <math.h>
-#include <stdlib.h>
 
 static const ab_run_plan plans[] = {
     {.lr = 1, .lr_min = 0, .warmup = 40, .steps = 1000, .d_model = 512},
@@ -35,17 +34,16 @@ int check_some_rates(const plugin *p, const void *cfg, err *e)
 
 void check_rate(const plugin *p, check_result *r)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     err e = {0};
     void *cfg = model_bind_plugin(&a, &(settings){0}, p, &e);
     if (!cfg || check_some_rates(p, cfg, &e)) check_fail(r, "%s", e.text);
     check_note(r, "%zu runs of 1 to 1,000 updates", LENGTH(plans));
-    arena_free(&a);
 }
 
 uint64_t check_hash_rates(const plugin *p, err *e)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     void *cfg = model_bind_plugin(&a, &(settings){0}, p, e);
     uint64_t h = 0;
     for (size_t i = 0; cfg && i < LENGTH(plans); i++) {
@@ -54,19 +52,18 @@ uint64_t check_hash_rates(const plugin *p, err *e)
             h = 31 * h + hash64(&lr, sizeof lr);
         }
     }
-    arena_free(&a);
     return h;
 }
 
 /* Asks for the rates forwards, then backwards, because a resumed run starts late, and curves are drawn at any time. */
 void check_stateless(const plugin *p, check_result *r)
 {
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     err none = {0}; /* the check 'rate' reports this error */
     void *cfg = model_bind_plugin(&a, &(settings){0}, p, &none);
     for (size_t i = 0; cfg && i < LENGTH(plans) && r->outcome != CHECK_FAIL; i++) {
         const ab_run_plan *plan = &plans[i];
-        double *first = xmalloc((size_t)(plan->steps + 1) * sizeof *first);
+        AUTOFREE double *first = xmalloc((size_t)(plan->steps + 1) * sizeof *first);
         for (int64_t s = 1; s <= plan->steps; s++) first[s] = p->iface.schedule.lr(cfg, plan, s);
         for (int64_t s = plan->steps; s >= 1; s--) {
             double again = p->iface.schedule.lr(cfg, plan, s);
@@ -76,8 +73,6 @@ void check_stateless(const plugin *p, check_result *r)
                            "state between calls, so a resumed run would differ",
                            (long long)s, first[s], again);
         }
-        free(first);
     }
-    arena_free(&a);
     if (r->outcome != CHECK_FAIL) check_elsewhere(p, "rates", r);
 }

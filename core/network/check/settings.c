@@ -24,19 +24,16 @@ void check_add_settings(settings *s, arena *a)
 int check_settings_fit(const plugin *p, err *e)
 {
     size_t n = strlen(p->desc.name);
-    arena a = {0};
+    CLEANUP(arena_free) arena a = {0};
     settings own = {0};
     void *cfg = arena_alloc(&a, p->desc.cfg_size + 16);
     for (size_t i = 0; i < check_given.given.n; i++)
         if (has_prefix(check_given.given.at[i].key, p->desc.name) && check_given.given.at[i].key[n] == '.')
             settings_set(&own, check_given.given.at[i].key, check_given.given.at[i].value, &a);
-    int bad = own.n < check_given.given.n
-                  ? fail(e, "-s: expected %s.KEY=VALUE, a parameter of the checked plugin", p->desc.name)
-              : own.n && p->desc.params ? config_bind(&own, p->desc.name, p->desc.params, cfg, &a, e)
-              : own.n                   ? fail(e, "-s: %s has no parameters", p->desc.name)
-                                        : 0;
-    arena_free(&a);
-    return bad;
+    if (own.n < check_given.given.n)
+        return fail(e, "-s: expected %s.KEY=VALUE, a parameter of the checked plugin", p->desc.name);
+    if (own.n && !p->desc.params) return fail(e, "-s: %s has no parameters", p->desc.name);
+    return own.n ? config_bind(&own, p->desc.name, p->desc.params, cfg, &a, e) : 0;
 }
 
 static const struct {

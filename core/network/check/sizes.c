@@ -3,7 +3,6 @@
  * partner in one size; this one tries every size with few partners. */
 #include "network/check/internal.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -27,8 +26,8 @@ typedef struct {
     const pairing *w;
     bool training;
     check_result *r;
-    model m;
-    sentences *s;
+    model *m;
+    const sentences *s;
 } probe;
 
 static void fill(sentences *s, const size_case *z)
@@ -73,7 +72,7 @@ static double *open_losses(probe *q, pass *p, const sentences *s, int64_t more_r
 {
     err e = {0};
     *p = (pass){0};
-    if (!pass_open(p, &q->m, s, q->training, more_rows, more_time, &e)) return losses(q, p);
+    if (!pass_open(p, q->m, s, q->training, more_rows, more_time, &e)) return losses(q, p);
     check_fail(q->r, "%s: %s", q->w->name, e.text);
     return NULL;
 }
@@ -98,17 +97,15 @@ static void compare_losses(probe *q, const pass *p, const double *before, const 
 static void see_future(probe *q, pass *p, const double *before)
 {
     int32_t n = q->z->longest, firsts[] = {1, n / 4, n / 2, 3 * n / 4 + 1, n - 1};
-    sentences *changed = xmalloc(sizeof *changed);
+    AUTOFREE sentences *changed = xmalloc(sizeof *changed);
     for (size_t k = 0; k < LENGTH(firsts) && q->r->outcome != CHECK_FAIL; k++) {
         if (firsts[k] < 1) continue;
         *changed = *q->s;
         check_change_from(changed, firsts[k]);
         pass_fill(p, changed);
-        double *after = losses(q, p);
+        AUTOFREE double *after = losses(q, p);
         if (after) compare_losses(q, p, before, after, firsts[k]);
-        free(after);
     }
-    free(changed);
 }
 
 /* ---- padding, company ---- */
@@ -127,27 +124,25 @@ static bool other(const probe *q, double x, double y)
 
 static void pad_further(probe *q, const double *before)
 {
-    pass p;
+    CLEANUP(pass_close) pass p;
     char message[160];
-    double *after = open_losses(q, &p, q->s, 11, 21);
+    AUTOFREE double *after = open_losses(q, &p, q->s, 11, 21);
     for (int64_t i = 0; after && i < p.p.real_rows; i++)
         if (other(q, before[i], after[i]))
             check_fail(q->r,
                        "%s (%s): 21 more positions of padding change the loss of target row %lld from %.12g to %.12g: "
                        "something depends on positions without a token; use ab_mask, ab_klen, ab_row_mask",
                        q->w->name, size_text(q, message), (long long)i, before[i], after[i]);
-    free(after);
-    pass_close(&p);
 }
 
 static void leave_company(probe *q, const pass *all, const double *together)
 {
     char message[160];
-    sentences *one = xmalloc(sizeof *one);
+    AUTOFREE sentences *one = xmalloc(sizeof *one);
     for (int64_t i = 0; i < q->s->n && q->s->n > 1 && q->r->outcome != CHECK_FAIL; i += q->s->n > 4 ? 3 : 1) {
-        pass p;
+        CLEANUP(pass_close) pass p;
         check_one(q->s, i, one);
-        double *alone = open_losses(q, &p, one, 0, 0);
+        AUTOFREE double *alone = open_losses(q, &p, one, 0, 0);
         for (int64_t t = 0; alone && t < p.p.real_rows; t++)
             if (other(q, alone[t], together[all->p.off[i] + t]))
                 check_fail(q->r,
@@ -156,16 +151,11 @@ static void leave_company(probe *q, const pass *all, const double *together)
                            q->w->name, size_text(q, message), (long long)i, alone[t], (long long)t,
                            together[all->p.off[i] + t],
                            q->training ? "; if that is meant in training, claim AB_TRAINS_ON_BATCH" : "");
-        free(alone);
-        pass_close(&p);
     }
-    free(one);
 }
 
 static void one_size(const size_case *z, const pairing *w, bool training, double dropout, check_result *r)
 {
-    err e = {0};
-    probe q = {.z = z, .w = w, .training = training, .r = r, .s = xmalloc(sizeof *q.s)};
     static const int widths[] = {12, 16, 32, 64, 128};
     model_kind k = {.compute = z->compute,
                     .layers = z->layers,
@@ -173,32 +163,26 @@ static void one_size(const size_case *z, const pairing *w, bool training, double
                     .dropout = dropout,
                     .width = widths[(size_t)(z - sizes) % LENGTH(widths)],
                     .spread = z->spread};
-    fill(q.s, z);
-    if (check_model_open(&q.m, w, &k, &e)) {
-        check_fail(r, "%s", e.text);
-    } else {
-        pass p;
-        double *before = open_losses(&q, &p, q.s, 2, 0);
-        if (before) see_future(&q, &p, before);
-        if (before && r->outcome != CHECK_FAIL && !(training && random_inside(p.c))) {
-            if (z->longest <= 320) pad_further(&q, before);
-            if (r->outcome != CHECK_FAIL) leave_company(&q, &p, before);
-        }
-        free(before);
-        pass_close(&p);
-        model_free(&q.m);
-    }
-    free(q.s);
+    AUTOFREE sentences *s = xmalloc(sizeof *s);
+    CLEANUP(model_free) model m;
+    fill(s, z);
+    if (!check_has_model(&m, w, &k, r)) return;
+    probe q = {z, w, training, r, &m, s};
+    CLEANUP(pass_close) pass p;
+    AUTOFREE double *before = open_losses(&q, &p, s, 2, 0);
+    if (before) see_future(&q, &p, before);
+    if (!before || r->outcome == CHECK_FAIL || (training && random_inside(p.c))) return;
+    if (z->longest <= 320) pad_further(&q, before);
+    if (r->outcome != CHECK_FAIL) leave_company(&q, &p, before);
 }
 
 /* The longest sentence that the plugin's table of positions allows, after raising max_len to 2,048 if possible. */
 static int64_t reach_of(const plugin *p)
 {
-    for (const ab_option *q = p->desc.params; q && q->name; q++) {
-        if (!same(q->name, "max_len") || q->type != AB_INT) continue;
-        if (q->max < 2 * MOST_TOKENS) return (int64_t)q->def;
-        check_try(p, q->name, "2048");
-    }
+    const ab_option *q = param_find(p->desc.params, "max_len");
+    if (!q || q->type != AB_INT) return INT64_MAX;
+    if (q->max < 2 * MOST_TOKENS) return (int64_t)q->def;
+    check_try(p, q->name, "2048");
     return INT64_MAX;
 }
 
@@ -206,14 +190,12 @@ static bool has_table(const pairing *w)
 {
     err none = {0};
     const plugin *p = plugin_find(AB_POSITION, w->position, &none);
-    for (const ab_option *q = p ? p->desc.params : NULL; q && q->name; q++)
-        if (same(q->name, "max_len")) return true;
-    return false;
+    return p && param_find(p->desc.params, "max_len");
 }
 
 void check_sizes(const plugin *p, check_result *r)
 {
-    pairing *all;
+    AUTOFREE pairing *all = NULL;
     size_t n = check_pairings(p, &all, r), free_one = 0, done = 0;
     while (free_one + 1 < n && has_table(&all[free_one])) free_one++;
     int64_t reach = reach_of(p);
@@ -229,5 +211,4 @@ void check_sizes(const plugin *p, check_result *r)
     check_try(p, NULL, NULL);
     check_note(r, "%zu sizes: 1 to 12 layers, up to 16 sentences, 1,024 tokens; evaluation%s", done,
                on_batch ? " (it claims AB_TRAINS_ON_BATCH)" : " and training");
-    free(all);
 }

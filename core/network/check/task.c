@@ -19,6 +19,7 @@ static const char *data_dir(void)
     return d && *d ? d : "data";
 }
 
+/* 0, or -1 and e; the caller calls task_close in either case. */
 static int task_open(opened *o, const plugin *p, err *e)
 {
     char message[1024] = "";
@@ -44,13 +45,12 @@ static bool open_for(opened *o, const plugin *p, check_result *r)
     err e = {0};
     if (!task_open(o, p, &e)) return true;
     check_none(r, "not opened: %s", e.text);
-    task_close(o);
     return false;
 }
 
 void check_open(const plugin *p, check_result *r)
 {
-    opened o;
+    CLEANUP(task_close) opened o;
     err e = {0};
     if (task_open(&o, p, &e)) {
         if (strstr(e.text, data_dir()))
@@ -65,7 +65,6 @@ void check_open(const plugin *p, check_result *r)
                 check_fail(r, "%s has %lld examples", split_names[s], (long long)n[s]);
         check_note(r, "train %lld, dev %lld, test %lld examples", (long long)n[0], (long long)n[1], (long long)n[2]);
     }
-    task_close(&o);
 }
 
 static void check_line(const char *line, const char *side, const char *split, int64_t i, check_result *r)
@@ -91,8 +90,8 @@ static void check_borrowed(const opened *o, check_result *r)
 {
     for (int s = 0; s < AB_SPLITS; s++) {
         int64_t n = o->t->count(o->self, (ab_split)s);
-        ab_example *x = xcalloc((size_t)n + 1, sizeof *x);
-        uint64_t *text = xcalloc((size_t)n + 1, sizeof *text);
+        AUTOFREE ab_example *x = xcalloc((size_t)n + 1, sizeof *x);
+        AUTOFREE uint64_t *text = xcalloc((size_t)n + 1, sizeof *text);
         for (int64_t i = 0; i < n; i++) {
             o->t->get(o->self, (ab_split)s, i, &x[i]);
             text[i] = hash_lines(&x[i]);
@@ -103,8 +102,6 @@ static void check_borrowed(const opened *o, check_result *r)
                            "%s example %lld changes when others are asked for: lines are borrowed until close, so a "
                            "task must not reuse its buffer",
                            split_names[s], (long long)i);
-        free(x);
-        free(text);
     }
 }
 
@@ -124,7 +121,7 @@ static void count_known(const opened *o, char message[200])
 
 void check_examples(const plugin *p, check_result *r)
 {
-    opened o;
+    CLEANUP(task_close) opened o;
     int64_t done = 0;
     char known[200] = "";
     if (!open_for(&o, p, r)) return;
@@ -138,13 +135,12 @@ void check_examples(const plugin *p, check_result *r)
     if (r->outcome != CHECK_FAIL) check_borrowed(&o, r);
     if (r->outcome != CHECK_FAIL) count_known(&o, known);
     check_note(r, "%lld lines of UTF-8 per side%s", (long long)done, known);
-    task_close(&o);
 }
 
 uint64_t check_hash_examples(const plugin *p, err *e)
 {
-    opened o;
-    str all = {0};
+    CLEANUP(task_close) opened o;
+    CLEANUP(str_free) str all = {0};
     if (!task_open(&o, p, e))
         for (int s = 0; s < AB_SPLITS; s++)
             for (int64_t i = 0; i < o.t->count(o.self, (ab_split)s); i++) {
@@ -152,34 +148,31 @@ uint64_t check_hash_examples(const plugin *p, err *e)
                 o.t->get(o.self, (ab_split)s, i, &x);
                 str_addf(&all, "%s\n%s\n", x.src ? x.src : "", x.tgt);
             }
-    task_close(&o);
-    uint64_t h = hash64(str_text(&all), all.n);
-    str_free(&all);
-    return h;
+    return hash64(str_text(&all), all.n);
+}
+
+static void open_twice(const plugin *p, check_result *r)
+{
+    CLEANUP(task_close) opened o = {0}, again = {0};
+    if (!open_for(&o, p, r) || !open_for(&again, p, r)) return;
+    for (int s = 0; s < AB_SPLITS; s++) {
+        int64_t n = o.t->count(o.self, (ab_split)s), m = again.t->count(again.self, (ab_split)s);
+        if (n != m)
+            check_fail(r, "%s: %lld examples, but %lld when opened again", split_names[s], (long long)n, (long long)m);
+        for (int64_t i = n - 1; i >= 0 && r->outcome != CHECK_FAIL; i--) {
+            ab_example a = {0}, b = {0};
+            o.t->get(o.self, (ab_split)s, i, &a);
+            again.t->get(again.self, (ab_split)s, i, &b);
+            if (!same(a.src, b.src) || !same(a.tgt, b.tgt))
+                check_fail(r, "%s example %lld differs when the task is opened again with the same seed",
+                           split_names[s], (long long)i);
+        }
+    }
 }
 
 void check_repeatable(const plugin *p, check_result *r)
 {
-    opened o, again;
-    if (!open_for(&o, p, r)) return;
-    if (open_for(&again, p, r)) {
-        for (int s = 0; s < AB_SPLITS; s++) {
-            int64_t n = o.t->count(o.self, (ab_split)s), m = again.t->count(again.self, (ab_split)s);
-            if (n != m)
-                check_fail(r, "%s: %lld examples, but %lld when opened again", split_names[s], (long long)n,
-                           (long long)m);
-            for (int64_t i = n - 1; i >= 0 && r->outcome != CHECK_FAIL; i--) {
-                ab_example a = {0}, b = {0};
-                o.t->get(o.self, (ab_split)s, i, &a);
-                again.t->get(again.self, (ab_split)s, i, &b);
-                if (!same(a.src, b.src) || !same(a.tgt, b.tgt))
-                    check_fail(r, "%s example %lld differs when the task is opened again with the same seed",
-                               split_names[s], (long long)i);
-            }
-        }
-        task_close(&again);
-    }
-    task_close(&o);
+    open_twice(p, r);
     if (r->outcome == CHECK_OK && has_suffix(p->path, ".py")) check_elsewhere(p, "examples", r);
 }
 
@@ -223,7 +216,8 @@ static void check_stats(const ab_metric *m, int64_t n, check_result *r)
 static void score_split(const opened *o, ab_split split, check_result *r)
 {
     int64_t n = o->t->count(o->self, split);
-    const char **right = xcalloc((size_t)n + 1, sizeof *right), **nonsense = xcalloc((size_t)n + 1, sizeof *nonsense);
+    AUTOFREE const char **right = xcalloc((size_t)n + 1, sizeof *right),
+                        **nonsense = xcalloc((size_t)n + 1, sizeof *nonsense);
     for (int64_t i = 0; i < n; i++) {
         ab_example x = {0};
         o->t->get(o->self, split, i, &x);
@@ -260,8 +254,6 @@ static void score_split(const opened *o, ab_split split, check_result *r)
     if (!empty && score_lines(o, split, nonsense, n, bad, r) > 0 && bad[0].better == AB_HIGHER && bad[0].value != 0)
         check_fail(r, "%s: empty outputs score %s %.6g, expected 0", split_names[split], bad[0].name, bad[0].value);
     for (int64_t i = 0; i < n; i++) free((char *)right[i]);
-    free(right);
-    free(nonsense);
 }
 
 /* Computes the figures of a made-up model: every token is right with probability 1, or wrong, with probability e^-4. */
@@ -269,7 +261,7 @@ static int score_guess(const opened *o, ab_split split, const pairs *p, bool rig
                        check_result *r)
 {
     char message[512] = "";
-    ab_likelihood *x = xcalloc((size_t)p->n + 1, sizeof *x);
+    AUTOFREE ab_likelihood *x = xcalloc((size_t)p->n + 1, sizeof *x);
     for (int64_t i = 0; i < p->n; i++) {
         for (int64_t k = p->tgt_at[i]; k < p->tgt_at[i + 1]; k++) x[p->example[i]].tokens += p->tgt[k] >= 0;
         x[p->example[i]].right = right ? x[p->example[i]].tokens : 0;
@@ -282,13 +274,12 @@ static int score_guess(const opened *o, ab_split split, const pairs *p, bool rig
         check_stats(&m[k], p->n, r);
         if (!m[k].name[0]) check_fail(r, "score %d has no name", k);
     }
-    free(x);
     return n;
 }
 
 static void score_likelihoods(const opened *o, check_result *r)
 {
-    dataset d = {0};
+    CLEANUP(dataset_free) dataset d = {0};
     vocab *src, *tgt = NULL;
     err e = {0};
     enum { SUBWORDS = 1000 };
@@ -304,20 +295,17 @@ static void score_likelihoods(const opened *o, check_result *r)
             check_fail(r, "%s: wrong guesses score %s %.6g, right ones %.6g", split_names[s], good[0].name,
                        bad[0].value, good[0].value);
     }
-    dataset_free(&d);
     vocab_free(tgt);
 }
 
 void check_score(const plugin *p, check_result *r)
 {
-    opened o;
+    CLEANUP(task_close) opened o;
     if (!open_for(&o, p, r)) return;
     if (o.t->flags & AB_DECODER_ONLY) {
         score_likelihoods(&o, r);
-        task_close(&o);
-        return;
+    } else {
+        score_split(&o, AB_DEV, r);
+        score_split(&o, AB_TEST, r);
     }
-    score_split(&o, AB_DEV, r);
-    score_split(&o, AB_TEST, r);
-    task_close(&o);
 }
