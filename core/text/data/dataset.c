@@ -251,7 +251,7 @@ static int document_ends(const ab_vocabs *asked, ab_split split, const int64_t *
 static int build_split(pairs *p, const ab_task_plugin *task, void *self, ab_split split, const vocab *src,
                        const vocab *tgt, int64_t max_length, err *e)
 {
-    gathering g = {0};
+    CLEANUP(gather_free) gathering g = {0};
     ab_vocabs asked = task->flags & AB_DECODER_ONLY ? wishes(task, self, false) : (ab_vocabs){0};
     int64_t n = task->count(self, split), window = asked.window;
     int rc = 0;
@@ -273,7 +273,6 @@ static int build_split(pairs *p, const ab_task_plugin *task, void *self, ab_spli
         fail_in(e, "%s split, ", split_names[split]);
     else
         gather_end(&g, p);
-    gather_free(&g);
     return rc;
 }
 
@@ -297,13 +296,13 @@ failed:
 
 int dataset_renew(pairs *p, const ab_task_plugin *task, void *self, const vocab *v, int64_t epoch, err *e)
 {
-    gathering g = {0};
+    CLEANUP(gather_free) gathering g = {0};
     int bad = e->text[0] != 0;
     gather_start(&g, p->n);
     for (int64_t k = 0; k < p->n && !bad; k++) {
         ab_example x;
         task->get_epoch(self, p->example[k], epoch, &x);
-        if (!x.src || !p->in) return gather_free(&g), fail(e, "get_epoch: expected a task whose examples have src");
+        if (!x.src || !p->in) return fail(e, "get_epoch: expected a task whose examples have src");
         bad = gather_labels(&g, p->example[k], &x, v, e);
         if (!bad && g.tgt.n != p->tgt_at[k + 1])
             bad = fail(e, "example %lld has %lld words, expected %lld as from get", (long long)p->example[k] + 1,
@@ -312,7 +311,6 @@ int dataset_renew(pairs *p, const ab_task_plugin *task, void *self, const vocab 
     size_t bytes = (size_t)g.tgt.n * sizeof(int32_t);
     if (!bad) memcpy((int32_t *)p->in, g.src.id, bytes), memcpy((int32_t *)p->tgt, g.tgt.id, bytes);
     if (bad) fail_in(e, "epoch %lld, ", (long long)epoch + 1);
-    gather_free(&g);
     return bad ? -1 : 0;
 }
 
@@ -325,13 +323,12 @@ int pairs_encode(pairs *p, const char *const *src_lines, const char *const *tgt_
                  const vocab *tgt, err *e)
 {
     *p = (pairs){0};
-    gathering g = {0};
+    CLEANUP(gather_free) gathering g = {0};
     int rc = 0;
     gather_start(&g, n);
     for (int64_t i = 0; i < n && !rc; i++)
         rc = gather(&g, i, src_lines[i], tgt_lines ? tgt_lines[i] : "", src, tgt, false, 0, e);
     if (!rc) gather_end(&g, p);
-    gather_free(&g);
     return rc;
 }
 
