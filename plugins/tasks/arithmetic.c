@@ -3,6 +3,7 @@
 #include "ab_plugin.h"
 #include "tasks/lines.h"
 #include "tasks/random.h"
+#include "tasks/reject.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,11 +154,9 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
 {
     (void)host;
     const config *c = cfg;
-    if (c->kind == MODULAR && c->operation == DIVIDE && !is_prime(c->modulus)) {
-        snprintf(err, n_err, "arithmetic.modulus = %d: expected a prime, since arithmetic.operation = divide",
-                 (int)c->modulus);
-        return -1;
-    }
+    if (c->kind == MODULAR && c->operation == DIVIDE && !is_prime(c->modulus))
+        return reject(err, n_err, "arithmetic.modulus = %d: expected a prime, since arithmetic.operation = divide",
+                      (int)c->modulus);
     lines_task *t = need(calloc(1, sizeof *t));
     uint64_t seed = lines_seed(c->data_seed, env);
     if (!env->no_data && c->kind == MODULAR) make_modular(t, c, &seed);

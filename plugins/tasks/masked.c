@@ -8,7 +8,7 @@
 #include "tasks/lines.h"
 #include "tasks/path.h"
 #include "tasks/random.h"
-#include <stdio.h>
+#include "tasks/reject.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -133,10 +133,8 @@ static int read_text(task *t, const ab_env *env, char *err, size_t n_err)
     const char *name = t->c.file;
     int64_t n;
     data_path(path, env->data_dir, name, (int)strlen(name));
-    if (access(path, F_OK)) {
-        snprintf(err, n_err, "no file %s (masked.file = %s; data folder %s)", path, name, env->data_dir);
-        return -1;
-    }
+    if (access(path, F_OK))
+        return reject(err, n_err, "no file %s (masked.file = %s; data folder %s)", path, name, env->data_dir);
     if (t->host->read_lines(path, &line, &n, err, n_err)) return -1;
     int64_t train = lines_before(line, n, t->c.dev_part);
     encoded e = {.t = t};
@@ -150,11 +148,11 @@ static int read_text(task *t, const ab_env *env, char *err, size_t n_err)
     t->host->free_lines(line);
     t->windows = e.n / t->c.context;
     if (t->train > 0 && t->windows > t->train) return 0;
-    snprintf(err, n_err,
-             "%s has %lld windows of %lld tokens to train on and %lld for dev (masked.dev_part = %g); "
-             "expected at least one of each",
-             path, (long long)t->train, (long long)t->c.context, (long long)(t->windows - t->train), t->c.dev_part);
-    return -1;
+    return reject(err, n_err,
+                  "%s has %lld windows of %lld tokens to train on and %lld for dev (masked.dev_part = %g); "
+                  "expected at least one of each",
+                  path, (long long)t->train, (long long)t->c.context, (long long)(t->windows - t->train),
+                  t->c.dev_part);
 }
 
 static void close_task(void *self)
@@ -252,10 +250,7 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
         loss[2 * i + 1] = right[2 * i + 1] = (double)x[i].tokens;
         nats -= x[i].log_likelihood, tokens += (double)x[i].tokens;
     }
-    if (!(tokens > 0)) {
-        snprintf(err, n_err, "no hidden token of %s to score", split == AB_TRAIN ? "train" : "dev");
-        return -1;
-    }
+    if (!(tokens > 0)) return reject(err, n_err, "no hidden token of %s to score", split == AB_TRAIN ? "train" : "dev");
     ab_metric m[] = {ratio_metric("loss", "nats/token", "-ln p of each hidden token", loss, n),
                      ratio_metric("acc", "%", "hidden tokens that are the likeliest", right, n)};
     m[0].value = nats / tokens; /* exact, unlike the rounded value from hundredths */

@@ -3,6 +3,7 @@
 #include "ab_plugin.h"
 #include "tasks/lines.h"
 #include "tasks/random.h"
+#include "tasks/reject.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,21 +157,18 @@ static int open_task(void **self, const void *cfg, const ab_host *host, const ab
 {
     (void)host;
     const config *c = cfg;
-    if (c->min_length > c->max_length || c->max_length > c->test_length) {
-        snprintf(err, n_err,
-                 "sequence.min_length = %lld, max_length = %lld, test_length = %lld: expected ascending lengths",
-                 (long long)c->min_length, (long long)c->max_length, (long long)c->test_length);
-        return -1;
-    }
+    if (c->min_length > c->max_length || c->max_length > c->test_length)
+        return reject(err, n_err,
+                      "sequence.min_length = %lld, max_length = %lld, test_length = %lld: expected ascending lengths",
+                      (long long)c->min_length, (long long)c->max_length, (long long)c->test_length);
     int64_t steps = c->test_step ? (c->test_length - c->max_length + c->test_step - 1) / c->test_step : 0;
-    if (steps >= MOST_RANGES) {
-        snprintf(err, n_err,
-                 "sequence.test_step = %lld makes %lld steps from max_length = %lld to test_length = %lld; expected at "
-                 "most %d",
-                 (long long)c->test_step, (long long)steps, (long long)c->max_length, (long long)c->test_length,
-                 MOST_RANGES - 1);
-        return -1;
-    }
+    if (steps >= MOST_RANGES)
+        return reject(
+            err, n_err,
+            "sequence.test_step = %lld makes %lld steps from max_length = %lld to test_length = %lld; expected at "
+            "most %d",
+            (long long)c->test_step, (long long)steps, (long long)c->max_length, (long long)c->test_length,
+            MOST_RANGES - 1);
     task *t = need(calloc(1, sizeof *t));
     t->kind = c->kind, t->longest = c->test_length;
     find_ranges(t, c);
@@ -220,10 +218,7 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
 {
     task *t = self;
     const lines *x = &t->base.split[s];
-    if (n != x->n) {
-        snprintf(err, n_err, "%lld lines to score, expected %lld", (long long)n, (long long)x->n);
-        return -1;
-    }
+    if (n != x->n) return reject(err, n_err, "%lld lines to score, expected %lld", (long long)n, (long long)x->n);
     size_t numbers = (size_t)n * 2 * ((size_t)t->n_ranges + 1); /* [n_ranges + 1][n][2] */
     double *stats = t->base.stats = need(realloc(t->base.stats, numbers * sizeof *stats));
     int made = 0;

@@ -9,6 +9,7 @@
 #include "tasks/lines.h"
 #include "tasks/path.h"
 #include "tasks/random.h"
+#include "tasks/reject.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,11 +69,9 @@ static int read_files(const char *key, const char *names, const ab_env *env, ima
         int length = (int)strcspn(name, "+");
         char path[PATH_BYTES];
         data_path(path, env->data_dir, name, length);
-        if (!length || access(path, F_OK)) {
-            snprintf(err, n_err, "no file %s (image.%s = %s; data folder %s)%s", path, key, names, env->data_dir,
-                     strcmp(names, "digits/images.idx") ? "" : "; experiments/tasks/digits.py writes it");
-            return -1;
-        }
+        if (!length || access(path, F_OK))
+            return reject(err, n_err, "no file %s (image.%s = %s; data folder %s)%s", path, key, names, env->data_dir,
+                          strcmp(names, "digits/images.idx") ? "" : "; experiments/tasks/digits.py writes it");
         if (y ? classes_read(y, path, err, n_err) : images_read(x, path, err, n_err)) return -1;
         name += length;
         if (!*name) return 0;
@@ -82,17 +81,14 @@ static int read_files(const char *key, const char *names, const ab_env *env, ima
 static int read_part(const config *c, ab_split s, const ab_env *env, part *to, char *err, size_t n_err)
 {
     if (read_files(split_names[s], c->file[s], env, &to->x, NULL, err, n_err)) return -1;
-    if (!*c->labels[AB_TRAIN] != !*c->labels[s]) {
-        snprintf(err, n_err, "image.%s = %s, but image.%s = %s: expected classes for both or for neither",
-                 label_names[AB_TRAIN], c->labels[AB_TRAIN], label_names[s], c->labels[s]);
-        return -1;
-    }
+    if (!*c->labels[AB_TRAIN] != !*c->labels[s])
+        return reject(err, n_err, "image.%s = %s, but image.%s = %s: expected classes for both or for neither",
+                      label_names[AB_TRAIN], c->labels[AB_TRAIN], label_names[s], c->labels[s]);
     if (!*c->labels[s]) return 0;
     if (read_files(label_names[s], c->labels[s], env, NULL, &to->y, err, n_err)) return -1;
     if (to->x.n == to->y.n) return 0;
-    snprintf(err, n_err, "image.%s = %s: found %lld labels, expected %lld as %s has images", label_names[s],
-             c->labels[s], (long long)to->y.n, (long long)to->x.n, c->file[s]);
-    return -1;
+    return reject(err, n_err, "image.%s = %s: found %lld labels, expected %lld as %s has images", label_names[s],
+                  c->labels[s], (long long)to->y.n, (long long)to->x.n, c->file[s]);
 }
 
 /* Reads data, and dev and test if they have files. */
@@ -102,16 +98,15 @@ static int read_parts(const config *c, const ab_env *env, part p[AB_SPLITS], cha
         const images *train = &p[AB_TRAIN].x;
         if (!*c->file[s] && s) {
             if (!*c->labels[s]) continue;
-            snprintf(err, n_err, "image.%s = %s, but image.%s is empty", label_names[s], c->labels[s], split_names[s]);
-            return -1;
+            return reject(err, n_err, "image.%s = %s, but image.%s is empty", label_names[s], c->labels[s],
+                          split_names[s]);
         }
         p[s].x = (images){.levels = s ? train->levels : c->levels == ALL ? 0 : c->levels, .max = c->max};
         if (read_part(c, (ab_split)s, env, &p[s], err, n_err)) return -1;
         if (p[s].x.height == train->height && p[s].x.width == train->width) continue;
-        snprintf(err, n_err, "%s: found images of %lld rows of %lld pixels, expected %lld of %lld as in %s",
-                 p[s].x.first, (long long)p[s].x.height, (long long)p[s].x.width, (long long)train->height,
-                 (long long)train->width, train->first);
-        return -1;
+        return reject(err, n_err, "%s: found images of %lld rows of %lld pixels, expected %lld of %lld as in %s",
+                      p[s].x.first, (long long)p[s].x.height, (long long)p[s].x.width, (long long)train->height,
+                      (long long)train->width, train->first);
     }
     return 0;
 }
@@ -154,12 +149,11 @@ static int make_splits(task *t, const part p[AB_SPLITS], uint64_t seed, char *er
     if (size[AB_TRAIN] < 1 || (!*c->file[AB_DEV] && !size[AB_DEV]) ||
         (!*c->file[AB_TEST] && c->test_part > 0 && !size[AB_TEST])) {
         free(to);
-        snprintf(err, n_err,
-                 "image.data = %s: %lld images leave %lld to train on, %lld for dev and %lld for the test "
-                 "(image.dev_part = %g, test_part = %g); expected at least one of each",
-                 c->file[AB_TRAIN], (long long)n, (long long)size[AB_TRAIN], (long long)size[AB_DEV],
-                 (long long)size[AB_TEST], c->dev_part, c->test_part);
-        return -1;
+        return reject(err, n_err,
+                      "image.data = %s: %lld images leave %lld to train on, %lld for dev and %lld for the test "
+                      "(image.dev_part = %g, test_part = %g); expected at least one of each",
+                      c->file[AB_TRAIN], (long long)n, (long long)size[AB_TRAIN], (long long)size[AB_DEV],
+                      (long long)size[AB_TEST], c->dev_part, c->test_part);
     }
     for (int s = 0; s < AB_SPLITS; s++) lines_reserve(&t->base.split[s], s && *c->file[s] ? p[s].x.n : size[s]);
     for (int64_t i = 0; i < n; i++) add_line(t, &t->base.split[to[i]], &p[AB_TRAIN], i);
@@ -243,10 +237,7 @@ static int score(void *self, ab_split s, const ab_likelihood *x, int64_t n, ab_m
         stats[2 * i] = -x[i].log_likelihood * bits / 100;
         pixels += stats[2 * i + 1] = (double)x[i].tokens;
     }
-    if (!(pixels > 0)) {
-        snprintf(err, n_err, "no pixel of %s to score", split_names[s]);
-        return -1;
-    }
+    if (!(pixels > 0)) return reject(err, n_err, "no pixel of %s to score", split_names[s]);
     if (max < 1) return 0;
     char how[sizeof out[0].signature];
     snprintf(how, sizeof how, "-log2 p of each pixel, row-major, %lld x %lld, %lld levels%s; %s", (long long)t->height,

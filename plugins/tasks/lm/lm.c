@@ -8,6 +8,7 @@
 #include "known.h"
 #include "tasks/lines.h"
 #include "tasks/path.h"
+#include "tasks/reject.h"
 #include "tasks/split.h"
 #include <dirent.h>
 #include <string.h>
@@ -73,10 +74,7 @@ static int read_file(task *t, int s, const char *path, const char *key, const ch
     if (t->host->read_lines(path, &lines, &n, err, n_err)) return -1;
     t->file = need(realloc(t->file, (size_t)(t->n_files + 1) * sizeof *t->file));
     t->file[t->n_files++] = lines;
-    if (!n) {
-        snprintf(err, n_err, "%s is empty (lm.%s = %s)", path, key, name);
-        return -1;
-    }
+    if (!n) return reject(err, n_err, "%s is empty (lm.%s = %s)", path, key, name);
     t->line[s] = need(realloc(t->line[s], (size_t)(x->n + n) * sizeof *lines));
     memcpy(t->line[s] + x->n, lines, (size_t)n * sizeof *lines);
     t->document[s] = need(realloc(t->document[s], (size_t)(x->n_documents + 1) * sizeof(int64_t)));
@@ -124,11 +122,9 @@ static int read_text(task *t, int s, const ab_env *env, const char *key, const c
 {
     char path[PATH_BYTES];
     data_path(path, env->data_dir, name, (int)strlen(name));
-    if (access(path, F_OK)) {
-        snprintf(err, n_err, "no file %s (lm.%s = %s; data folder %s)%s", path, key, name, env->data_dir,
-                 strcmp(name, "shakespeare/input.txt") ? "" : "; `ablate data get shakespeare` fetches it");
-        return -1;
-    }
+    if (access(path, F_OK))
+        return reject(err, n_err, "no file %s (lm.%s = %s; data folder %s)%s", path, key, name, env->data_dir,
+                      strcmp(name, "shakespeare/input.txt") ? "" : "; `ablate data get shakespeare` fetches it");
     struct dirent **entry;
     int n = scandir(path, &entry, visible, NULL);
     int bad =
@@ -196,12 +192,11 @@ static int split_off(task *t, ab_split to, double part, char *err, size_t n_err)
     int64_t all = train->n;
     t->split[to] = cut(train, part);
     if (train->n && train->n < all) return 0;
-    snprintf(err, n_err,
-             "lm.file = %s: of %lld lines %lld remain and %lld are for %s (lm.dev_part = %g, test_part = %g); "
-             "expected at least one of each",
-             t->c.file, (long long)all, (long long)train->n, (long long)(all - train->n),
-             to == AB_DEV ? "dev" : "the test", t->c.dev_part, t->c.test_part);
-    return -1;
+    return reject(err, n_err,
+                  "lm.file = %s: of %lld lines %lld remain and %lld are for %s (lm.dev_part = %g, test_part = %g); "
+                  "expected at least one of each",
+                  t->c.file, (long long)all, (long long)train->n, (long long)(all - train->n),
+                  to == AB_DEV ? "dev" : "the test", t->c.dev_part, t->c.test_part);
 }
 
 static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
@@ -218,9 +213,8 @@ static int read_all(task *t, const ab_env *env, char *err, size_t n_err)
     if (*t->c.dev) {
         if (read_text(t, AB_DEV, env, "dev", t->c.dev, err, n_err)) return -1;
     } else if (t->c.dev_part >= rest) {
-        snprintf(err, n_err, "lm.dev_part = %g and test_part = %g leave nothing to train on", t->c.dev_part,
-                 t->c.test_part);
-        return -1;
+        return reject(err, n_err, "lm.dev_part = %g and test_part = %g leave nothing to train on", t->c.dev_part,
+                      t->c.test_part);
     } else if (split_off(t, AB_DEV, t->c.dev_part / rest, err, n_err))
         return -1;
     known *k = known_new(train->line, train->n, word_unit(t));
@@ -307,10 +301,7 @@ static int score(void *self, ab_split split, const ab_likelihood *x, int64_t n, 
     double tokens = 0;
     char how[120];
     for (int64_t i = 0; i < n; i++) tokens += (double)x[i].tokens;
-    if (!(tokens > 0)) {
-        snprintf(err, n_err, "no token of %s to score", names[split]);
-        return -1;
-    }
+    if (!(tokens > 0)) return reject(err, n_err, "no token of %s to score", names[split]);
     double *stats = t->stats = need(realloc(t->stats, (size_t)n * 2 * FIGURES * sizeof *stats));
     snprintf(how, sizeof how, "windows of %lld, one after the other; unknown: 8 bits a byte; %s",
              (long long)t->c.context, names[split]);

@@ -1,5 +1,6 @@
 /* files.c - finds the files that a setting names. */
 #include "tasks/path.h"
+#include "tasks/reject.h"
 #include "treebank.h"
 #include <dirent.h>
 #include <fnmatch.h>
@@ -67,12 +68,11 @@ static int add_sections(paths *p, const places *in, const char *key, int from, i
         snprintf(folder, sizeof folder, "%s/%02d", in->wsj, section);
         add_folder(p, folder, "*.mrg", 0);
         if (p->n > before) continue;
-        snprintf(err, n_err,
-                 "%s: no files %s/*.mrg; parsing.wsj must be the folder of sections 00 to 24 of the Penn "
-                 "Treebank's "
-                 "Wall Street Journal (LDC99T42: parsed/mrg/wsj)",
-                 key, folder);
-        return -1;
+        return reject(err, n_err,
+                      "%s: no files %s/*.mrg; parsing.wsj must be the folder of sections 00 to 24 of the Penn "
+                      "Treebank's "
+                      "Wall Street Journal (LDC99T42: parsed/mrg/wsj)",
+                      key, folder);
     }
     return 0;
 }
@@ -85,10 +85,8 @@ int paths_add(paths *p, const places *in, const char *key, const char *entry, ch
     if (in->wsj && fields == 1 && strspn(entry, "0123456789") == strlen(entry)) to = from, fields = 2;
     if (fields == 2 && from >= 0 && from <= to && to <= 24) return add_sections(p, in, key, from, to, err, n_err);
     int used = data_path(path, in->data_dir, entry, (int)strlen(entry));
-    if (used >= PATH_BYTES) {
-        snprintf(err, n_err, "%s: a path of %d bytes; expected at most %d", key, used, PATH_BYTES - 1);
-        return -1;
-    }
+    if (used >= PATH_BYTES)
+        return reject(err, n_err, "%s: a path of %d bytes; expected at most %d", key, used, PATH_BYTES - 1);
     if (is_folder(path))
         add_folder(p, path, in->files, MOST_FOLDERS_DEEP);
     else if (!access(path, F_OK)) /* a file, even if its name has characters of patterns */
@@ -96,11 +94,10 @@ int paths_add(paths *p, const places *in, const char *key, const char *entry, ch
     else
         add_pattern(p, path);
     if (p->n > before) return 0;
-    snprintf(err, n_err,
-             "%s: no treebank %s%s%s; names that begin neither with / nor with . are in the data folder %s "
-             "($ABLATE_DATA); `ablate data get craft` (or genia, gum) fetches one",
-             key, path, is_folder(path) ? "/" : "", is_folder(path) ? in->files : "", in->data_dir);
-    return -1;
+    return reject(err, n_err,
+                  "%s: no treebank %s%s%s; names that begin neither with / nor with . are in the data folder %s "
+                  "($ABLATE_DATA); `ablate data get craft` (or genia, gum) fetches one",
+                  key, path, is_folder(path) ? "/" : "", is_folder(path) ? in->files : "", in->data_dir);
 }
 
 int paths_find(paths *p, const places *in, const char *key, const char *list, char *err, size_t n_err)
@@ -108,11 +105,10 @@ int paths_find(paths *p, const places *in, const char *key, const char *list, ch
     for (const char *at = list;; at++) {
         char entry[PATH_BYTES];
         size_t n = strcspn(at, "+");
-        if (!n || n >= sizeof entry) {
-            snprintf(err, n_err, "%s = %s: a file's name is missing; expected files, patterns or folders joined by +",
-                     key, list);
-            return -1;
-        }
+        if (!n || n >= sizeof entry)
+            return reject(err, n_err,
+                          "%s = %s: a file's name is missing; expected files, patterns or folders joined by +", key,
+                          list);
         memcpy(entry, at, n);
         entry[n] = 0;
         if (paths_add(p, in, key, entry, err, n_err)) return -1;

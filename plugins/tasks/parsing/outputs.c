@@ -1,6 +1,7 @@
 /* outputs.c - reads outputs as trees, scores them, and formats them for users of a trained model. */
 #include "task.h"
 #include "typed.h"
+#include "tasks/reject.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,10 +121,7 @@ int task_score(void *self, ab_split which, const char *const *hyp, int64_t n, ab
 {
     task *t = self;
     const split *s = &t->split[which];
-    if (n != s->n) {
-        snprintf(err, n_err, "%lld lines to score, expected %lld", (long long)n, (long long)s->n);
-        return -1;
-    }
+    if (n != s->n) return reject(err, n_err, "%lld lines to score, expected %lld", (long long)n, (long long)s->n);
     char **trees = resized(NULL, (size_t)n, sizeof *trees);
     int *good = resized(NULL, (size_t)n, sizeof *good), made = -1;
     ab_f1 f;

@@ -2,6 +2,7 @@
 #include "synthetic.h"
 #include "task.h"
 #include "tasks/path.h"
+#include "tasks/reject.h"
 #include "tasks/split.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,11 +209,10 @@ static int read_whole(task *t, const ab_env *env, char *note, size_t n_note, cha
     if (read_file(t, NULL, path, 0, err, n_err)) return -1;
     long long n[AB_SPLITS];
     for (int k = 0; k < AB_SPLITS; k++) n[k] = (long long)t->split[k].n;
-    if (!n[AB_TRAIN] || !n[AB_DEV] || !n[AB_TEST]) {
-        snprintf(err, n_err, "parsing.data = %s: %lld trees are too few to split off a twentieth each for dev and test",
-                 data, n[AB_TRAIN] + n[AB_DEV] + n[AB_TEST]);
-        return -1;
-    }
+    if (!n[AB_TRAIN] || !n[AB_DEV] || !n[AB_TEST])
+        return reject(err, n_err,
+                      "parsing.data = %s: %lld trees are too few to split off a twentieth each for dev and test", data,
+                      n[AB_TRAIN] + n[AB_DEV] + n[AB_TEST]);
     snprintf(note, n_note,
              "%s: dev (%lld trees) and test (%lld trees) split off from %lld trees by a hash of the words", data,
              n[AB_DEV], n[AB_TEST], n[AB_TRAIN] + n[AB_DEV] + n[AB_TEST] + (long long)t->n_left);
@@ -225,20 +225,18 @@ int task_read(task *t, const ab_env *env, char *err, size_t n_err)
     char note[512] = "";
     int wsj = !strcmp(c->data, "wsj");
     places in = {env->data_dir, c->files, wsj ? c->wsj : NULL};
-    if (wsj && !*c->wsj) {
-        snprintf(err, n_err,
-                 "parsing.data = wsj needs parsing.wsj: the folder of sections 00 to 24 of the Penn Treebank's Wall "
-                 "Street Journal (LDC99T42: parsed/mrg/wsj), which you need a licence for");
-        return -1;
-    }
+    if (wsj && !*c->wsj)
+        return reject(
+            err, n_err,
+            "parsing.data = wsj needs parsing.wsj: the folder of sections 00 to 24 of the Penn Treebank's Wall "
+            "Street Journal (LDC99T42: parsed/mrg/wsj), which you need a licence for");
     const char *const given[AB_SPLITS] = {c->train, c->dev, c->test};
     int synthetic = !strcmp(c->data, "synthetic");
     for (int k = 0; k < AB_SPLITS && synthetic; k++) {
         static const char *const keys[AB_SPLITS] = {"train", "dev", "test"};
         if (!strcmp(given[k], "auto")) continue;
-        snprintf(err, n_err, "parsing.%s = %s: parsing.data = synthetic makes its own trees; expected auto", keys[k],
-                 given[k]);
-        return -1;
+        return reject(err, n_err, "parsing.%s = %s: parsing.data = synthetic makes its own trees; expected auto",
+                      keys[k], given[k]);
     }
     if (synthetic && read_synthetic(t, err, n_err)) return -1;
     int all_auto = !strcmp(c->train, "auto") && !strcmp(c->dev, "auto") && !strcmp(c->test, "auto");

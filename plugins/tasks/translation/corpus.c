@@ -1,6 +1,7 @@
 /* corpus.c - reads parallel files and reports their errors. */
 #include "corpus.h"
 #include "tasks/memory.h"
+#include "tasks/reject.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,10 +61,8 @@ void corpus_grow(split *s, int64_t more)
 
 int corpus_lines(split *s, const corpus_place *at, const char *path, char ***lines, int64_t *n, char *err, size_t n_err)
 {
-    if (s->n_blocks == (int)(sizeof s->blocks / sizeof *s->blocks)) {
-        snprintf(err, n_err, "%s: too many files", path);
-        return -1;
-    }
+    if (s->n_blocks == (int)(sizeof s->blocks / sizeof *s->blocks))
+        return reject(err, n_err, "%s: too many files", path);
     if (at->host->read_lines(path, lines, n, err, n_err)) return -1;
     s->blocks[s->n_blocks++] = *lines;
     return 0;
@@ -99,12 +98,11 @@ int corpus_read_files(split *s, const corpus_place *at, const char *src, const c
     int64_t n[2];
     for (int side = 0; side < 2; side++)
         if (corpus_lines(s, at, path[side], &lines[side], &n[side], err, n_err)) return -1;
-    if (n[0] != n[1]) {
-        snprintf(err, n_err,
-                 "%s has %lld lines, but %s has %lld: line i of one must be the translation of line i of the other",
-                 path[0], (long long)n[0], path[1], (long long)n[1]);
-        return -1;
-    }
+    if (n[0] != n[1])
+        return reject(
+            err, n_err,
+            "%s has %lld lines, but %s has %lld: line i of one must be the translation of line i of the other", path[0],
+            (long long)n[0], path[1], (long long)n[1]);
     corpus_grow(s, n[0]);
     memcpy(s->src + s->n, lines[0], (size_t)n[0] * sizeof(char *));
     memcpy(s->tgt + s->n, lines[1], (size_t)n[1] * sizeof(char *));
@@ -130,18 +128,15 @@ int corpus_read(split *s, const corpus_place *at, const char *key, const char *s
 {
     for (const char *stem = stems;; stem++) {
         size_t n = strcspn(stem, "+");
-        if (!n) {
-            snprintf(err, n_err, "%s = %s: a file name is missing; expected names without extension, joined by +", key,
-                     stems);
-            return -1;
-        }
+        if (!n)
+            return reject(err, n_err, "%s = %s: a file name is missing; expected names without extension, joined by +",
+                          key, stems);
         if (read_stem(s, at, key, stems, stem, n, err, n_err)) return -1;
         stem += n;
         if (!*stem) break;
     }
     if (s->n) return 0;
-    snprintf(err, n_err, "%s = %s: the files in %s are empty", key, stems, at->data);
-    return -1;
+    return reject(err, n_err, "%s = %s: the files in %s are empty", key, stems, at->data);
 }
 
 void split_free(split *s, const ab_host *host)

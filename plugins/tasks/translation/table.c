@@ -1,5 +1,6 @@
 /* table.c - a corpus in one file, with tab-separated columns or JSON lines; splits dev and test off it. */
 #include "corpus.h"
+#include "tasks/reject.h"
 #include "tasks/split.h"
 #include <stdio.h>
 #include <string.h>
@@ -126,13 +127,12 @@ int corpus_read_table(split *s, const corpus_place *at, const char *path, char *
     int json = n && *lines[0] == '{' && !strchr(lines[0], '\t');
     for (int64_t i = 0; i < n; i++) {
         if (json) {
-            if (json_pair(lines[i], at, &s->src[s->n], &s->tgt[s->n])) {
-                snprintf(err, n_err,
-                         "%s:%lld: found JSON without two texts, expected {\"translation\": {\"%s\": \"...\", \"%s\": "
-                         "\"...\"}}",
-                         path, (long long)i + 1, at->src, at->tgt);
-                return -1;
-            }
+            if (json_pair(lines[i], at, &s->src[s->n], &s->tgt[s->n]))
+                return reject(
+                    err, n_err,
+                    "%s:%lld: found JSON without two texts, expected {\"translation\": {\"%s\": \"...\", \"%s\": "
+                    "\"...\"}}",
+                    path, (long long)i + 1, at->src, at->tgt);
             s->n++;
             continue;
         }
@@ -141,12 +141,10 @@ int corpus_read_table(split *s, const corpus_place *at, const char *path, char *
             columns = found;
             continue;
         }
-        if (found != columns) {
-            snprintf(err, n_err, "%s:%lld: found %d column%s, expected %d with a tab between: source and target%s",
-                     path, (long long)i + 1, found, found == 1 ? "" : "s", columns,
-                     columns != 2 ? ", as the first line names them" : "");
-            return -1;
-        }
+        if (found != columns)
+            return reject(err, n_err, "%s:%lld: found %d column%s, expected %d with a tab between: source and target%s",
+                          path, (long long)i + 1, found, found == 1 ? "" : "s", columns,
+                          columns != 2 ? ", as the first line names them" : "");
         s->src[s->n] = column[src];
         s->tgt[s->n++] = column[tgt];
     }
@@ -176,12 +174,12 @@ int corpus_split_off(split *train, split *dev, split *test, const char *name, co
     for (int k = 0; k < 2; k++)
         if (parts[k] && parts[k]->n < FEWEST) {
             const char *part = k ? "test" : "dev";
-            snprintf(err, n_err,
-                     "%s has no %s part%s%s%s%s%s, and a twentieth of its %lld pairs is too few for one; give "
-                     "translation.%s",
-                     name, part, source ? " (no file " : "", source ? name : "", source ? k ? "/test." : "/dev." : "",
-                     source ? source : "", source ? k ? ")" : " or val, valid, validation)" : "", (long long)all, part);
-            return -1;
+            return reject(err, n_err,
+                          "%s has no %s part%s%s%s%s%s, and a twentieth of its %lld pairs is too few for one; give "
+                          "translation.%s",
+                          name, part, source ? " (no file " : "", source ? name : "",
+                          source ? k ? "/test." : "/dev." : "", source ? source : "",
+                          source ? k ? ")" : " or val, valid, validation)" : "", (long long)all, part);
         }
     int used = snprintf(note, n_note, "%s: ", name);
     for (int k = 0; k < 2; k++)

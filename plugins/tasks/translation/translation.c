@@ -3,6 +3,7 @@
 #include "corpus.h"
 #include "synthetic.h"
 #include "tasks/memory.h"
+#include "tasks/reject.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,9 +132,8 @@ static int read_whole(task *t, const corpus_place *at, char folder[PATH_BYTES], 
     for (int i = 0; i < 1 + (plus != NULL); i++)
         if (!is_file(path[i])) {
             const char *here = !plus && is_file(at->data) ? "; for the file in the current folder write ./" : "";
-            snprintf(err, n_err, "no file %s (translation.data = %s; data folder %s%s%s)", path[i], at->data,
-                     at->data_dir, here, *here ? at->data : "");
-            return -1;
+            return reject(err, n_err, "no file %s (translation.data = %s; data folder %s%s%s)", path[i], at->data,
+                          at->data_dir, here, *here ? at->data : "");
         }
     if (plus ? corpus_read_files(s, at, path[0], path[1], err, n_err) : corpus_read_table(s, at, path[0], err, n_err))
         return -1;
@@ -154,11 +154,9 @@ static const char *usual_name(const corpus_place *at, ab_split part)
 /* Call it after splitting off dev and test, which then do not change when the training set grows. */
 static int keep_first(split *train, int64_t first_pairs, char *err, size_t n_err)
 {
-    if (first_pairs > train->n) {
-        snprintf(err, n_err, "translation.first_pairs = %lld: the training set has only %lld pairs",
-                 (long long)first_pairs, (long long)train->n);
-        return -1;
-    }
+    if (first_pairs > train->n)
+        return reject(err, n_err, "translation.first_pairs = %lld: the training set has only %lld pairs",
+                      (long long)first_pairs, (long long)train->n);
     if (first_pairs) train->n = first_pairs;
     return 0;
 }
@@ -229,10 +227,7 @@ static int score(void *self, ab_split s, const char *const *hyp, int64_t n, ab_m
 {
     task *t = self;
     const split *x = &t->split[s];
-    if (n != x->n) {
-        snprintf(err, n_err, "%lld lines to score, expected %lld", (long long)n, (long long)x->n);
-        return -1;
-    }
+    if (n != x->n) return reject(err, n_err, "%lld lines to score, expected %lld", (long long)n, (long long)x->n);
     if (max < 1) return 0;
     ab_bleu b;
     if (t->host->bleu(hyp, (const char *const *)x->tgt, n, t->tok, t->lowercase, &b, err, n_err)) return -1;
