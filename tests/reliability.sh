@@ -4,6 +4,7 @@
 #   whole    all cases of the tests of which `ablate test --all` runs only a part (label `whole`)
 #   races    the emulated CUDA kernels under the race detector: all cases, and twenty orders of blocks and threads
 #   ptx      the GPU's tests on nvcc's PTX, all with its race detector in both orders, and planted mistakes
+#   toolkits the GPU backend by CUDA 12.8 and cuDNN 9.25 from PyPI (tests/cuda/toolkits.sh)
 #   faults   fault loops over every command, each call in turn (tests/fault/loop.sh; FAULTS=N: N random calls per
 #            command and kind)
 #   kills    1,000 kill -9 of worker, host or both (tests/cli/kill.sh; KILLS=N), and one at each place where a command
@@ -16,7 +17,7 @@
 #   promises each wrong line of tests/oracle/promises.txt in turn: the test named beside the line must fail
 set -uo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.." || exit 1
-[ $# -gt 0 ] || set -- whole races ptx faults kills hosts damage fuzz threads records promises
+[ $# -gt 0 ] || set -- whole races ptx toolkits faults kills hosts damage fuzz threads records promises
 ./ablate list plugins >/dev/null && ninja --quiet -C build ablate-bench tests/fault.so || exit 1
 rc=0
 for part in "$@"; do
@@ -34,6 +35,8 @@ for part in "$@"; do
             done
         done
         bash tests/ptx/mutants.sh build whole || rc=1 ;;
+    toolkits) ninja --quiet -C build cuda_test_dnn || exit 1
+        bash tests/cuda/toolkits.sh . build/toolkits || rc=1 ;;
     faults) bash tests/fault/loop.sh "$PWD/build/ablate" "$PWD" "$PWD/build/tests/fault.so" "${FAULTS:-whole}" ||
         rc=1 ;;
     kills) ABLATE_TEST_KILLS=${KILLS:-1000} bash tests/cli/kill.sh "$PWD/build/ablate" "$PWD" || rc=1
@@ -46,7 +49,7 @@ for part in "$@"; do
     threads) bash tests/threads.sh || rc=1 ;;
     records) ABLATE_RETRAIN=300 bash tests/cli/retrained.sh "$PWD/build/ablate" "$PWD" || rc=1 ;;
     promises) MUTANTS=tests/oracle/promises.txt bash tests/mutants.sh . || rc=1 ;;
-    *) echo "reliability.sh: found '$part', expected whole, races, ptx, faults, kills, hosts, damage, fuzz, threads, records or promises" && exit 2 ;;
+    *) echo "reliability.sh: found '$part', expected whole, races, ptx, toolkits, faults, kills, hosts, damage, fuzz, threads, records or promises" && exit 2 ;;
     esac
 done
 exit $rc

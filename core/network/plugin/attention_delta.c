@@ -132,7 +132,7 @@ ab_t host_dplr_scan(ab_ctx *c, ab_t q, ab_t k, ab_t v, ab_t a, ab_t b, ab_t deca
 }
 
 /* ---- a matrix for each bucket of a Fenwick tree: Guo et al. 2025, sections 3.1 and 3.2 ----
- * Position t sees position j in level n, the number of bits of t ^ j, so level n > 0 has a block of 2^(n-1) positions. */
+ * Position t sees position j in level n, the number of bits of t ^ j: level n > 0 is a block of 2^(n-1) positions. */
 
 enum { DECAYS = BETA, WEIGHTS, FENWICK_IN, NEAR = 64, NEAR_LEVELS = 7 };
 
@@ -172,7 +172,7 @@ static ab_t levels_at_once(ab_ctx *c, const ab_t *in)
     w = t_binary(c, OP_MUL, t_matmul(c, x[Q], x[K], 0, 1), t_binary(c, OP_MUL, w, seen));
     ab_t y = t_matmul(c, w, x[V], 0, 0), end = t_slice(c, b, -2, C - 1, 1);
     ab_t k = t_binary(c, OP_MUL, x[K], t_map(c, t_binary(c, OP_SUB, end, b), AB_EXP));
-    ab_t state = t_matmul(c, k, x[V], 1, 0); /* of each chunk, at its end */
+    ab_t state = t_matmul(c, k, x[V], 1, 0); /* each chunk's, at its end */
     int64_t d_k = tape_at(c, state)->dim[2];
     for (int64_t half = 1; half < n; half *= 2) { /* queries of a second half read the state at the end of the first */
         int64_t pairs = N * n / (2 * half), rows = half * C;

@@ -31,7 +31,7 @@ struct optimizer {
     char *scalars;
     char *grad; /* params.grad, from which tapes of whole parameters read gradients */
     int n_sums; /* figures that the plugin's `measure` returns per parameter */
-    /* of a rule with shift: the second gradient, and p and params.grad while it is computed */
+    /* for a rule with shift: the second gradient, and p and params.grad while it is computed */
     char *second, *before, *first;
     int (*again)(void *self, err *e);
     void *self;

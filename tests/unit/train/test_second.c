@@ -1,5 +1,5 @@
-/* An optimizer's second gradient (shift, ab_second_gradient): of the same batch with the same dropout, at the point that
- * shift assigns, in tiles and by parameter; the point is left again, and the losses are those of the first gradient. */
+/* An optimizer's second gradient (shift, ab_second_gradient): by the same batch with the same dropout, at the point
+ * that shift assigns, in tiles and by parameter; the losses are those of the first gradient. */
 #include "tensor/cpu/cpu.h"
 #include "test.h"
 #include "network/plugin/plugin.h"
