@@ -23,14 +23,39 @@ static void TYPED(few)(const REAL *x, int64_t n, bool smallest, int64_t k, TYPED
     }
 }
 
-/* Stable merge sort of all n. Returns which of the two buffers has the result. */
+/* The order of the result: equal numbers by their places. */
+static inline bool TYPED(first_of)(TYPED(placed) a, TYPED(placed) b)
+{
+    return TYPED(before)(a.x, b.x) || (!TYPED(before)(b.x, a.x) && a.at < b.at);
+}
+
+/* Moves the first k of n to the front, in any order (Hoare's quickselect). */
+static void TYPED(to_front)(TYPED(placed) * v, int64_t n, int64_t k)
+{
+    for (int64_t low = 0, high = n - 1; low < high;) {
+        TYPED(placed) pivot = v[(low + high) / 2];
+        int64_t i = low, j = high;
+        while (i <= j) {
+            while (TYPED(first_of)(v[i], pivot)) i++;
+            while (TYPED(first_of)(pivot, v[j])) j--;
+            if (i > j) break;
+            TYPED(placed) other = v[i];
+            v[i++] = v[j], v[j--] = other;
+        }
+        if (k - 1 > j && k - 1 < i) return;
+        if (k - 1 <= j) high = j;
+        if (k - 1 >= i) low = i;
+    }
+}
+
+/* Merge sort of all n. Returns which of the two buffers has the result. */
 static const TYPED(placed) * TYPED(sorted)(TYPED(placed) * from, TYPED(placed) * to, int64_t n)
 {
     for (int64_t run = 1; run < n; run *= 2) {
         for (int64_t a = 0; a < n; a += 2 * run) {
             int64_t middle = a + run < n ? a + run : n, end = a + 2 * run < n ? a + 2 * run : n, i = a, j = middle;
             for (int64_t o = a; o < end; o++)
-                to[o] = i < middle && (j == end || !TYPED(before)(from[j].x, from[i].x)) ? from[i++] : from[j++];
+                to[o] = i < middle && (j == end || !TYPED(first_of)(from[j], from[i])) ? from[i++] : from[j++];
         }
         TYPED(placed) *t = from;
         from = to, to = t;
@@ -50,7 +75,8 @@ static void TYPED(first_places)(const void *job, int64_t from, int64_t to)
             TYPED(few)(x, o->n, o->smallest, o->k, kept);
         } else {
             for (int64_t i = 0; i < o->n; i++) room[i] = (TYPED(placed)){o->smallest ? -x[i] : x[i], (int32_t)i};
-            y = TYPED(sorted)(room, room + o->n, o->n);
+            TYPED(to_front)(room, o->n, o->k);
+            y = TYPED(sorted)(room, room + o->n, o->k);
         }
         for (int64_t i = 0; i < o->k; i++) o->ids[r * o->k + i] = y[i].at;
     }
