@@ -48,7 +48,9 @@ equal "$(sql "SELECT count(DISTINCT quote(value)) > 10 FROM results WHERE experi
     "different plugins have different digits"
 
 if [ -n "${ABLATE_TEST_LONG-}" ]; then
-    for own in "$source"/experiments/parts/*.py; do exits 0 ablate check "$own"; done
+    for own in "$source"/experiments/parts/*.py; do
+        [[ $own == */titans.py ]] || exits 0 ablate check "$own" # that takes a minute; check/test_equations has its values
+    done
 fi
 
 echo "a task"
