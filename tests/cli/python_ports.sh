@@ -49,7 +49,7 @@ equal "$(sql "SELECT count(DISTINCT quote(value)) > 10 FROM results WHERE experi
 
 if [ -n "${ABLATE_TEST_LONG-}" ]; then
     for own in "$source"/experiments/parts/*.py; do
-        [[ $own == */titans.py ]] || exits 0 ablate check "$own" # that takes a minute; check/test_equations has its values
+        [[ $own == */titans.py ]] || exits 0 ablate check "$own" # a minute; check/test_equations has its values
     done
 fi
 

@@ -1,5 +1,6 @@
 /* ops_generic.c - elementwise operations, sums, softmax, product: shape rule and gradient of each together. */
 #include "tensor/graph/grad.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
