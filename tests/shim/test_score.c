@@ -28,6 +28,8 @@ typedef struct {
     bool constant[SCORE_LEAVES];   /* the leaf needs no gradient */
     bool counts;
     double (*fill[SCORE_LEAVES])(int64_t query, int64_t key); /* NULL: random */
+    int sink;                                                 /* 1 + the leaf that is a sink; 0: none */
+    weights_kind weights;
 } score_case;
 
 static ab_t add_first(ab_ctx *c, ab_t s, const ab_t *l) { return t_binary(c, OP_ADD, s, l[0]); }
@@ -66,6 +68,8 @@ static ab_t many_values(ab_ctx *c, ab_t s, const ab_t *l)
     for (int i = 0; i < MANY; i++) y = t_binary(c, OP_ADD, y, x[i]);
     return t_mul_scalar(c, y, 1.0 / MANY);
 }
+static ab_t as_it_is(ab_ctx *c, ab_t s, const ab_t *l) { return (void)c, (void)l, s; }
+static ab_t smoothed(ab_ctx *c, ab_t s, const ab_t *l) { return t_map(c, add_first(c, s, l), AB_SIGMOID); }
 static double apart(int64_t i, int64_t j) { return (double)(j - i); }
 /* queries of a short sentence see no key */
 static double later_only(int64_t i, int64_t j) { return (double)(j - i - 20); }
@@ -73,31 +77,54 @@ static double five(int64_t i, int64_t j) { return (void)i, (void)j, 5; }
 static double hide(int64_t i, int64_t j) { return (void)i, (void)j, -1e9; }
 
 static const score_case cases[] = {
-    {"bias of every pair", add_first, {{1, H, Q, K}}, {0}, false, {0}},
-    {"bias of every pair, one for all heads", add_first, {{1, 1, Q, K}}, {0}, false, {0}},
-    {"bias of each sentence's pairs", add_first, {{B, 1, Q, K}}, {0}, false, {0}},
-    {"factor of a head", times_first, {{1, H, 1, 1}}, {0}, false, {0}},
-    {"factor of all", times_first, {{1, 1, 1, 1}}, {0}, false, {0}},
-    {"factor of a sentence", times_first, {{B, 1, 1, 1}}, {0}, false, {0}},
-    {"bent", bent, {{0}}, {0}, false, {0}},
-    {"slopes", sloped, {{1, H, 1, 1}, {1, 1, Q, K}}, {true, true}, false, {NULL, apart}},
+    {"bias of every pair", add_first, {{1, H, Q, K}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
+    {"bias of every pair, one for all heads", add_first, {{1, 1, Q, K}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
+    {"bias of each sentence's pairs", add_first, {{B, 1, Q, K}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
+    {"factor of a head", times_first, {{1, H, 1, 1}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
+    {"factor of all", times_first, {{1, 1, 1, 1}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
+    {"factor of a sentence", times_first, {{B, 1, 1, 1}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
+    {"bent", bent, {{0}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
+    {"slopes", sloped, {{1, H, 1, 1}, {1, 1, Q, K}}, {true, true}, false, {NULL, apart}, 0, WEIGHTS_SOFTMAX},
     {"of head, query, key and pair",
      all_four,
      {{1, H, 1, 1}, {B, H, Q, 1}, {1, 1, 1, K}, {B, H, 1, K}},
      {0},
      false,
-     {0}},
-    {"of query, key and sentence", all_four, {{B, 1, 1, 1}, {1, H, Q, 1}, {B, 1, 1, K}, {1, 1, Q, 1}}, {0}, false, {0}},
-    {"gathered", add_first, {{1, H, Q, N}}, {0}, true, {0}},
-    {"gathered, each sentence's own", two_gathered, {{B, H, Q, N}, {1, 1, Q, N}}, {0}, true, {0}},
-    {"window", within, {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}}, {true, true, true}, false, {apart, five, hide}},
+     {0},
+     0,
+     WEIGHTS_SOFTMAX},
+    {"of query, key and sentence",
+     all_four,
+     {{B, 1, 1, 1}, {1, H, Q, 1}, {B, 1, 1, K}, {1, 1, Q, 1}},
+     {0},
+     false,
+     {0},
+     0,
+     WEIGHTS_SOFTMAX},
+    {"gathered", add_first, {{1, H, Q, N}}, {0}, true, {0}, 0, WEIGHTS_SOFTMAX},
+    {"gathered, each sentence's own", two_gathered, {{B, H, Q, N}, {1, 1, Q, N}}, {0}, true, {0}, 0, WEIGHTS_SOFTMAX},
+    {"window",
+     within,
+     {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}},
+     {true, true, true},
+     false,
+     {apart, five, hide},
+     0,
+     WEIGHTS_SOFTMAX},
     {"window beyond the sentence",
      within,
      {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}},
      {true, true, true},
      false,
-     {later_only, five, hide}},
-    {"many values at once", many_values, {{1, H, 1, 1}}, {0}, false, {0}},
+     {later_only, five, hide},
+     0,
+     WEIGHTS_SOFTMAX},
+    {"many values at once", many_values, {{1, H, 1, 1}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
+    {"sink of a head", as_it_is, {{1, H, 1, 1}}, {0}, false, {0}, 1, WEIGHTS_SOFTMAX},
+    {"sink of each query, and a bias", add_first, {{1, H, Q, K}, {B, H, Q, 1}}, {0}, false, {0}, 2, WEIGHTS_SOFTMAX},
+    {"sink of a sentence, and sums by id", add_first, {{1, H, Q, N}, {B, 1, 1, 1}}, {0}, true, {0}, 2, WEIGHTS_SOFTMAX},
+    {"weights without a sum", smoothed, {{1, H, 1, 1}}, {0}, false, {0}, 0, WEIGHTS_PLAIN},
+    {"weights without a sum, by id", smoothed, {{1, H, Q, N}}, {0}, true, {0}, 0, WEIGHTS_PLAIN},
 };
 
 static view leaf_of(const score_case *s, int k, const sizes *z)
@@ -121,6 +148,8 @@ static score_program *program_of(const score_case *s, ab_ctx *c)
     for (int k = 0; k < SCORE_LEAVES && s->leaf[k][0]; k++) leaf[k] = score_draft_leaf(&d, !s->constant[k]);
     score_program *f = score_draft_close(&d, c, s->write(d.tape, d.score, leaf));
     CHECK_THAT(f != NULL, "%s: no program", s->name);
+    if (f) f->sink = s->sink - 1, f->weights = s->weights;
+    if (f && f->weights == WEIGHTS_PLAIN) f->hiding = -1;
     for (int k = 0; k < SCORE_LEAVES && f; k++) f->gathered[k] = s->leaf[k][3] == N;
     return f;
 }
@@ -261,7 +290,8 @@ static void check_case(dtype type, const score_case *s, const setting *how)
     back.out[1] = how->self ? (view){.type = type, .param = -1} : tensor(type, 1, 1, used_k + 19, 2 * width);
     for (int i = 0; i < SCORE_LEAVES; i++) {
         const int64_t *d = k.i.ATTEND_PROGRAM.leaf[i].dim;
-        back.o.ATTEND_PROGRAM_BACK.d_leaf[i] = f->d_leaf[i] >= 0 ? tensor(F32, d[0], d[1], d[2], d[3]) : nothing();
+        back.o.ATTEND_PROGRAM_BACK.d_leaf[i] =
+            f->d_leaf[i] >= 0 || i == f->sink ? tensor(F32, d[0], d[1], d[2], d[3]) : nothing();
     }
     strncat(name, ", backward", sizeof name - strlen(name) - 1);
     /* In bf16 a query's sum of dy y uses a rounded y. Its error, 2^-9 / sqrt(3) of |dy y|, is the same for all pairs of

@@ -20,6 +20,8 @@ static const variant variants[] = {
     {"scaled_dot", "rotary", "optimizer", "adamw"},
     {"scaled_dot", "shaw", "share_embeddings", "none"},
     {"scaled_dot", "alibi", "attention_dropout", "0.2"},
+    {"sink", "sinusoid", "share_embeddings", "none"},
+    {"sigmoid", "sinusoid", "clip_norm", "0.5"},
     {"additive", "sinusoid", "optimizer", "lion"},
     {"linear", "sinusoid", "optimizer", "sgd"},
     {"scaled_dot", "sinusoid", "attention_dropout", "0.2"},
@@ -181,7 +183,7 @@ static void compare(world *w, const variant *v, dtype compute, const backend *de
     printf("%s %s %s = %s, %s\n", v->attention, v->position, v->more, v->value, dtype_name(compute));
     /* a CPU that fuses the operations that the device fuses, since dropout's masks depend on that */
     backend alike = cpu_backend;
-    alike.takes_tables = device->takes_tables;
+    alike.takes_tables = device->takes_tables, alike.takes_weights = device->takes_weights;
     if (!device->kernels[OP_ROTATE]) alike.kernels[OP_ROTATE] = NULL;
     int bad = train(w, compute, &alike, &cpu, &e);
     CHECK_TEXT(e.text, "");

@@ -21,6 +21,7 @@ const backend *check_the_devices_cpu(void)
     check_given.cpu = cpu_backend;
     check_given.cpu.takes_tables = check_given.device->takes_tables,
     check_given.cpu.takes_weights = check_given.device->takes_weights;
+    check_given.cpu.takes_sinks = check_given.device->takes_sinks;
     check_given.cpu.takes_maps = check_given.device->takes_maps;
     for (int o = 0; o < OP_COUNT; o++) /* composes what the device lacks; LONG_CONV cannot be composed */
         if (!check_given.device->kernels[o] && o != OP_LONG_CONV && o != OP_LONG_CONV_FILTER)

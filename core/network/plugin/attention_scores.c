@@ -322,8 +322,10 @@ static score_program *program_of(score_walk *w, const traced_weights *of)
 const score_program *attn_program_of(score_walk *w, int32_t p)
 {
     const traced_weights of = attn_weights_at(w->c, p);
-    if ((of.kind != WEIGHTS_SOFTMAX || of.sink.id) && !w->c->backend->takes_weights) {
-        w->because = "its weights are not a softmax, and this device's kernels compute only softmax";
+    const backend *b = w->c->backend;
+    bool entmax = of.kind == WEIGHTS_ENTMAX15 || of.kind == WEIGHTS_SPARSEMAX;
+    if (entmax ? !b->takes_weights : (of.kind != WEIGHTS_SOFTMAX || of.sink.id) && !b->takes_sinks) {
+        w->because = "its weights are not a softmax, and this device's kernels do not compute them";
         return NULL;
     }
     w->culprit = p, w->because = "has another shape than [B,H,Tq,Tk]";

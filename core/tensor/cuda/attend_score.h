@@ -154,6 +154,16 @@ DEVICE unsigned seen_pairs(const score_tile &m, int key, int keys)
     }
     return seen;
 }
+/* The sinks of the lane's queries; LOWEST where there is none. */
+DEVICE void load_sinks(const score_tile &m, float (&sink)[2])
+{
+    UNROLL for (int r = 0; r < 2; r++)
+    {
+        int query = min(m.at.first + (int)(threadIdx.x & 31) / 4 + 8 * r, m.at.own.n - 1);
+        bool there = m.f.sink >= 0 && m.at.sentence < m.a.sentences;
+        sink[r] = there ? sink_of(m.f, m.at.sentence, m.head, query) : LOWEST;
+    }
+}
 DEVICE score_pairs pairs_of(const score_tile &m, int key)
 {
     return pairs_at(m.at.sentence, m.head, m.at.first, m.at.own.n, key, m.at.other.n, false);
@@ -188,7 +198,8 @@ DEVICE void count_keys(const score_tile &m, const F &program, const left_rows<T,
         EACH_PAIR(e)
         {
             int r = e % 4 / 2;
-            p[e] = there >> e & 1 ? exp2f(s[e / 4][e % 4] * LOG2_E - top[r]) * by[r] : 0;
+            float weight = m.f.plain ? s[e / 4][e % 4] : exp2f(s[e / 4][e % 4] * LOG2_E - top[r]);
+            p[e] = there >> e & 1 ? weight * by[r] : 0;
         }
         if (m.from == 0) add_pairs_by_id(to, m.f.counts_row, m.f, p, m.at.first, m.at.n, key, keys);
     }
@@ -202,17 +213,26 @@ template <class T, int D, int W, class F> DEVICE void score_queries(const score_
     int g = (int)(threadIdx.x & 31) / 4, head = m.head;
     int keys = a.causal ? min(at.other.n, at.first + at.n) : at.other.n;
     left_rows<T, D> q(at_row<const T>(a.q, m.row, head * a.d_k + m.from), (int)a.q.stride, at.n, a.d_k - m.from);
-    float y[D / 8][4], by[2];
+    float y[D / 8][4], by[2], sink[2];
     running w;
+    load_sinks(m, sink);
     for (bool skip = f.hides != 0;; skip = false) {
         UNROLL for (int j = 0; j < D / 8; j++) UNROLL for (int i = 0; i < 4; i++) y[j][i] = 0;
         w = {{LOWEST, LOWEST}, {0, 0}};
+        UNROLL for (int r = 0; r < 2; r++)
+        {
+            if (f.plain) w.top[r] = 0, w.sum[r] = 1;
+            if (sink[r] > LOWEST && keys > 0) w.top[r] = sink[r] * LOG2_E, w.sum[r] = 1;
+        }
         for (int key = 0; key < keys; key += GPU_SCORE_TILE) {
-            float s[2][4], worth[2];
+            float s[2][4], worth[2] = {1, 1};
             if (skip && all_hidden(program, f, pairs_of(m, key))) continue;
             score_keys<D, W>(s, m, program, q, key, keys);
             unsigned keep = kept_pairs(m, key, keys), seen = seen_pairs(m, key, keys);
-            soften(s, w, worth, LOG2_E, [&](int r, int j, int i) { return seen >> (4 * j + 2 * r + i) & 1; });
+            if (f.plain)
+                keep &= seen;
+            else
+                soften(s, w, worth, LOG2_E, [&](int r, int j, int i) { return seen >> (4 * j + 2 * r + i) & 1; });
             EACH_PAIR(e) if (!(keep >> e & 1)) s[e / 4][e % 4] = 0;
             UNROLL for (int j = 0; j < D / 8; j++) UNROLL for (int i = 0; i < 4; i++) y[j][i] *= worth[i / 2];
             add_product<D>(y, s, at_row<const T>(a.v, at.other.first + key, head * a.d_v + m.from), (int)a.v.stride,
@@ -319,7 +339,8 @@ DEVICE void score_back_queries(const score_tile &m, const F &program, int chunk,
             {
                 int r = e % 4 / 2;
                 float up = keep >> e & 1 ? (dp[e / 4][e % 4] + dz[e]) * a.drop.scale : 0;
-                d[e] = seen >> e & 1 ? __fmul_rn(exp2f((score[e] - lse[r] - rest[r]) * LOG2_E), up - delta[r]) : 0;
+                d[e] = f.plain ? up : __fmul_rn(exp2f((score[e] - lse[r] - rest[r]) * LOG2_E), up - delta[r]);
+                if (!(seen >> e & 1)) d[e] = 0;
             }
             program.backward(f, p, x, d, f.chunks && m.from == 0, [&](int leaf, float(&dl)[SCORE_AT_ONCE]) {
                 EACH_PAIR(e) dl[e] = seen >> e & 1 ? dl[e] : 0;
@@ -339,6 +360,16 @@ DEVICE void score_back_queries(const score_tile &m, const F &program, int chunk,
         }
     }
     give<D>(dq, 1, 1, at_row<T>(a.dq, m.row, k_column), (int)a.dq.stride, at.n, d_k);
+    if (f.sink < 0 || !f.chunks || m.from || !f.leaf[f.sink].sum || at.sentence == a.sentences) return;
+    float sink[2], d[SCORE_AT_ONCE];
+    load_sinks(m, sink);
+    EACH_PAIR(e) /* a number per query, as if at its first key: the sink's weight times -delta */
+    {
+        int r = e % 4 / 2;
+        bool one = column_of_pair(e) == 0 && row_of_pair(e) < at.n;
+        d[e] = one ? -exp2f((sink[r] - lse[r] - rest[r]) * LOG2_E) * delta[r] : 0;
+    }
+    add_leaf(f, f.sink, f.leaf[f.sink].of_sentence ? at.sentence : chunk, head, tile, d, at.first, at.n, 0, 1);
 }
 
 /* The chunk's next sentence after b: every f.chunks-th up to the last that has queries. Chunk 0 has the dummy rows. */
@@ -425,10 +456,10 @@ DEVICE void score_back_keys(const gpu_attention &a, const gpu_score &f, const F 
             int r = row_of_pair(e), column = column_of_pair(e), c = 2 * (e / 4) + e % 2;
             unsigned keep = __shfl_sync(EVERY, my_keep, 2 * column);
             bool there = column < n && r < at.n && (!a.causal || at.first + r <= query + column);
-            float by = keep >> r & 1 ? a.drop.scale : 0,
-                  weight = there ? exp2f((score[e] - lse[c] - rest[c]) * LOG2_E) : 0;
-            s[e / 4][e % 4] = weight * by;
-            d[e] = there ? __fmul_rn(weight, (dp[e / 4][e % 4] + dz[e]) * by - delta[c]) : 0;
+            float by = keep >> r & 1 ? a.drop.scale : 0, up = (dp[e / 4][e % 4] + dz[e]) * by,
+                  weight = f.plain ? score[e] : exp2f((score[e] - lse[c] - rest[c]) * LOG2_E);
+            s[e / 4][e % 4] = there ? weight * by : 0;
+            d[e] = !there ? 0 : f.plain ? up : __fmul_rn(weight, up - delta[c]);
             seen |= (unsigned)there << e;
         }
         program.backward(f, p, x, d, false, [](int, float(&)[SCORE_AT_ONCE]) {});

@@ -76,11 +76,12 @@ __global__ void __launch_bounds__(STEP_THREADS)
     __syncthreads();
     step_scores(program, f, row, head, s, time);
     __syncthreads();
-    float high = -1e30f, sum = 0;
+    float high = f.sink < 0 ? -1e30f : sink_of(f, (int)row, head, 0), sum = 0, sink = high;
     for (int j = threadIdx.x; j <= time; j += STEP_THREADS) high = fmaxf(high, s[j]);
     high = block_max<STEP_WARPS>(high);
-    for (int j = threadIdx.x; j <= time; j += STEP_THREADS) sum += s[j] = expf(s[j] - high);
-    float by = 1 / block_sum<STEP_WARPS>(sum);
+    if (f.sink >= 0 && threadIdx.x == 0) sum = expf(sink - high);
+    for (int j = threadIdx.x; j <= time && !f.plain; j += STEP_THREADS) sum += s[j] = expf(s[j] - high);
+    float by = f.plain ? 1 : 1 / block_sum<STEP_WARPS>(sum);
     for (int j = threadIdx.x; j <= time; j += STEP_THREADS) s[j] *= by;
     __syncthreads();
     for (int c = lane; c < a.d_v; c += 32) {

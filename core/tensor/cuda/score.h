@@ -57,6 +57,8 @@ typedef struct gpu_score {
     gpu_score_pass pass[GPU_SCORE_PASSES];
     gpu_score_leaf leaf[SCORE_LEAVES];
     int hides;          /* tiles of keys may be outside every window: run GPU_SCORE_HIDING first */
+    int sink;           /* the leaf with each query's logit that has no value; -1: no sink */
+    int plain;          /* WEIGHTS_PLAIN: the scores are the weights, and lse is 0 */
     const int32_t *ids; /* [Tq, Tk], or NULL */
     int64_t ids_row;
     float *counts;                   /* forward: [B,H,Tq,n] weights summed by id, initially zero; NULL: not needed */

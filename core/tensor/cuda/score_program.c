@@ -72,7 +72,8 @@ static bool has_window(const score_program *f)
 void gpu_score_of(const score_program *f, gpu_score *to)
 {
     _Static_assert((int)GPU_SCORE_BACKWARD == PASS_BACKWARD && (int)GPU_SCORE_HIDING == PASS_HIDING, "in this order");
-    *to = (gpu_score){.n_leaves = f->n_leaves, .hides = has_window(f)};
+    *to = (gpu_score){
+        .n_leaves = f->n_leaves, .hides = has_window(f), .sink = f->sink, .plain = f->weights == WEIGHTS_PLAIN};
     for (int i = 0; i < GPU_SCORE_PASSES; i++)
         if (i != PASS_HIDING || to->hides) build(f, i, &to->pass[i], &to->n_registers);
 }

@@ -26,6 +26,13 @@ DEVICE void take_leaf(const gpu_score &f, int k, const score_pairs &p, float (&x
     }
 }
 
+/* The sink's logit for a query. */
+DEVICE float sink_of(const gpu_score &f, int sentence, int head, int query)
+{
+    const gpu_score_leaf &l = f.leaf[f.sink];
+    return l.at[sentence * l.sentence + head * l.head + query * l.query];
+}
+
 /* Interprets a program: the reference of generated programs; decoding steps use it. It is not inlined, because that
  * would take minutes to compile. Its registers are in shared memory, interleaved between threads; the scores and values
  * that only the next step reads stay in real registers. */

@@ -93,6 +93,7 @@ struct backend {
     bool takes_tables;        /* ATTEND_PROGRAM supports windows and tables of vectors as leaves (score.h) */
     bool joins_gradients;     /* LINEAR_DW takes a batch: tapes join gradients (together.h) */
     bool joins_norms;   /* NORM takes the product whose result it adds (call.product): decoding's tapes plan for it */
+    bool takes_sinks;   /* ATTEND_PROGRAM supports sinks and WEIGHTS_PLAIN */
     bool takes_weights; /* ATTEND_PROGRAM supports each weights_kind, sinks, any width, values in their own tensor */
     bool (*takes_maps)(dtype rows); /* does ATTEND_PROGRAM sum maps faster than one call per map does? NULL: no */
     void *(*alloc)(size_t bytes);   /* 64-byte aligned, not zeroed */
