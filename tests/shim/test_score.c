@@ -12,7 +12,7 @@
 #include <glob.h>
 #include <unistd.h>
 
-enum { HEADS = 2, CLIP = 3, DISTANCES = 2 * CLIP + 1, GATHERED = -2 };
+enum { HEADS = 2, CLIP = 3, DISTANCES = 2 * CLIP + 1, GATHERED = -2, PLAIN = -1 };
 typedef struct {
     int64_t sentences, tq, tk;
 } sizes;
@@ -28,8 +28,7 @@ typedef struct {
     bool constant[SCORE_LEAVES];   /* the leaf needs no gradient */
     bool counts;
     double (*fill[SCORE_LEAVES])(int64_t query, int64_t key); /* NULL: random */
-    int sink;                                                 /* 1 + the leaf that is a sink; 0: none */
-    weights_kind weights;
+    int sink; /* 1 + the leaf that is a sink; 0: none; PLAIN: weights without a sum */
 } score_case;
 
 static ab_t add_first(ab_ctx *c, ab_t s, const ab_t *l) { return t_binary(c, OP_ADD, s, l[0]); }
@@ -77,54 +76,44 @@ static double five(int64_t i, int64_t j) { return (void)i, (void)j, 5; }
 static double hide(int64_t i, int64_t j) { return (void)i, (void)j, -1e9; }
 
 static const score_case cases[] = {
-    {"bias of every pair", add_first, {{1, H, Q, K}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
-    {"bias of every pair, one for all heads", add_first, {{1, 1, Q, K}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
-    {"bias of each sentence's pairs", add_first, {{B, 1, Q, K}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
-    {"factor of a head", times_first, {{1, H, 1, 1}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
-    {"factor of all", times_first, {{1, 1, 1, 1}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
-    {"factor of a sentence", times_first, {{B, 1, 1, 1}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
-    {"bent", bent, {{0}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
-    {"slopes", sloped, {{1, H, 1, 1}, {1, 1, Q, K}}, {true, true}, false, {NULL, apart}, 0, WEIGHTS_SOFTMAX},
+    {"bias of every pair", add_first, {{1, H, Q, K}}, {0}, false, {0}, 0},
+    {"bias of every pair, one for all heads", add_first, {{1, 1, Q, K}}, {0}, false, {0}, 0},
+    {"bias of each sentence's pairs", add_first, {{B, 1, Q, K}}, {0}, false, {0}, 0},
+    {"factor of a head", times_first, {{1, H, 1, 1}}, {0}, false, {0}, 0},
+    {"factor of all", times_first, {{1, 1, 1, 1}}, {0}, false, {0}, 0},
+    {"factor of a sentence", times_first, {{B, 1, 1, 1}}, {0}, false, {0}, 0},
+    {"bent", bent, {{0}}, {0}, false, {0}, 0},
+    {"slopes", sloped, {{1, H, 1, 1}, {1, 1, Q, K}}, {true, true}, false, {NULL, apart}, 0},
     {"of head, query, key and pair",
      all_four,
      {{1, H, 1, 1}, {B, H, Q, 1}, {1, 1, 1, K}, {B, H, 1, K}},
      {0},
      false,
      {0},
-     0,
-     WEIGHTS_SOFTMAX},
+     0},
     {"of query, key and sentence",
      all_four,
      {{B, 1, 1, 1}, {1, H, Q, 1}, {B, 1, 1, K}, {1, 1, Q, 1}},
      {0},
      false,
      {0},
-     0,
-     WEIGHTS_SOFTMAX},
-    {"gathered", add_first, {{1, H, Q, N}}, {0}, true, {0}, 0, WEIGHTS_SOFTMAX},
-    {"gathered, each sentence's own", two_gathered, {{B, H, Q, N}, {1, 1, Q, N}}, {0}, true, {0}, 0, WEIGHTS_SOFTMAX},
-    {"window",
-     within,
-     {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}},
-     {true, true, true},
-     false,
-     {apart, five, hide},
-     0,
-     WEIGHTS_SOFTMAX},
+     0},
+    {"gathered", add_first, {{1, H, Q, N}}, {0}, true, {0}, 0},
+    {"gathered, each sentence's own", two_gathered, {{B, H, Q, N}, {1, 1, Q, N}}, {0}, true, {0}, 0},
+    {"window", within, {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}}, {true, true, true}, false, {apart, five, hide}, 0},
     {"window beyond the sentence",
      within,
      {{1, 1, Q, K}, {1, 1, 1, 1}, {1, 1, 1, 1}},
      {true, true, true},
      false,
      {later_only, five, hide},
-     0,
-     WEIGHTS_SOFTMAX},
-    {"many values at once", many_values, {{1, H, 1, 1}}, {0}, false, {0}, 0, WEIGHTS_SOFTMAX},
-    {"sink of a head", as_it_is, {{1, H, 1, 1}}, {0}, false, {0}, 1, WEIGHTS_SOFTMAX},
-    {"sink of each query, and a bias", add_first, {{1, H, Q, K}, {B, H, Q, 1}}, {0}, false, {0}, 2, WEIGHTS_SOFTMAX},
-    {"sink of a sentence, and sums by id", add_first, {{1, H, Q, N}, {B, 1, 1, 1}}, {0}, true, {0}, 2, WEIGHTS_SOFTMAX},
-    {"weights without a sum", smoothed, {{1, H, 1, 1}}, {0}, false, {0}, 0, WEIGHTS_PLAIN},
-    {"weights without a sum, by id", smoothed, {{1, H, Q, N}}, {0}, true, {0}, 0, WEIGHTS_PLAIN},
+     0},
+    {"many values at once", many_values, {{1, H, 1, 1}}, {0}, false, {0}, 0},
+    {"sink of a head", as_it_is, {{1, H, 1, 1}}, {0}, false, {0}, 1},
+    {"sink of each query, and a bias", add_first, {{1, H, Q, K}, {B, H, Q, 1}}, {0}, false, {0}, 2},
+    {"sink of a sentence, and sums by id", add_first, {{1, H, Q, N}, {B, 1, 1, 1}}, {0}, true, {0}, 2},
+    {"weights without a sum", smoothed, {{1, H, 1, 1}}, {0}, false, {0}, PLAIN},
+    {"weights without a sum, by id", smoothed, {{1, H, Q, N}}, {0}, true, {0}, PLAIN},
 };
 
 static view leaf_of(const score_case *s, int k, const sizes *z)
@@ -148,8 +137,8 @@ static score_program *program_of(const score_case *s, ab_ctx *c)
     for (int k = 0; k < SCORE_LEAVES && s->leaf[k][0]; k++) leaf[k] = score_draft_leaf(&d, !s->constant[k]);
     score_program *f = score_draft_close(&d, c, s->write(d.tape, d.score, leaf));
     CHECK_THAT(f != NULL, "%s: no program", s->name);
-    if (f) f->sink = s->sink - 1, f->weights = s->weights;
-    if (f && f->weights == WEIGHTS_PLAIN) f->hiding = -1;
+    if (f) f->sink = s->sink == PLAIN ? -1 : s->sink - 1;
+    if (f && s->sink == PLAIN) f->weights = WEIGHTS_PLAIN, f->hiding = -1;
     for (int k = 0; k < SCORE_LEAVES && f; k++) f->gathered[k] = s->leaf[k][3] == N;
     return f;
 }
