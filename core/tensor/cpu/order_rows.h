@@ -75,7 +75,7 @@ static void TYPED(first_places)(const void *job, int64_t from, int64_t to)
             TYPED(few)(x, o->n, o->smallest, o->k, kept);
         } else {
             for (int64_t i = 0; i < o->n; i++) room[i] = (TYPED(placed)){o->smallest ? -x[i] : x[i], (int32_t)i};
-            TYPED(to_front)(room, o->n, o->k);
+            if (o->k < o->n) TYPED(to_front)(room, o->n, o->k);
             y = TYPED(sorted)(room, room + o->n, o->k);
         }
         for (int64_t i = 0; i < o->k; i++) o->ids[r * o->k + i] = y[i].at;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool grad_wanted(const ab_ctx *c, int32_t x) { return x && c->v[x].needs; }
+bool grad_wanted(const ab_ctx *c, int32_t x) { return x && x >= c->grad_from && c->v[x].needs; }
 
 static void fit(ab_ctx *c)
 {
@@ -85,14 +85,13 @@ void grad_sweep(ab_ctx *c, int32_t from, int32_t to)
     }
 }
 
-/* needs: does a value depend on x, rather than on a parameter? */
-static void needs_of(ab_ctx *c, int32_t n, int32_t x)
+/* Does node i pass a gradient on to one of its inputs? */
+static bool passes(const ab_ctx *c, int32_t i)
 {
-    for (int32_t i = 1; i < n; i++) {
-        node *v = &c->v[i];
-        v->needs = i == x;
-        for (int k = 0; k < v->n_in && !v->cut && v->op != OP_PART; k++) v->needs |= c->v[v->in[k]].needs;
-    }
+    const node *v = &c->v[i];
+    bool any = false;
+    for (int k = 0; k < v->n_in && !v->cut && v->op != OP_PART; k++) any |= grad_wanted(c, v->in[k]);
+    return any;
 }
 
 ab_t t_gradient(ab_ctx *c, ab_t y, ab_t x)
@@ -100,10 +99,13 @@ ab_t t_gradient(ab_ctx *c, ab_t y, ab_t x)
     GIVEN2(y, x);
     int32_t n = c->n, *grad = c->grad;
     size_t grad_cap = c->grad_cap;
-    bool *needs = xmalloc((size_t)n * sizeof *needs);
-    for (int32_t i = 0; i < n; i++) needs[i] = c->v[i].needs;
-    needs_of(c, n, x.id);
-    ab_t dx = tape_at(c, y)->needs ? x : tape_fail(c, "ab_gradient: the first value does not depend on the second");
+    bool *needs = xmalloc((size_t)(n - x.id) * sizeof *needs); /* as they were, from x on */
+    c->grad_from = x.id;
+    for (int32_t i = x.id; i < n; i++) {
+        needs[i - x.id] = c->v[i].needs;
+        c->v[i].needs = i == x.id || passes(c, i);
+    }
+    ab_t dx = grad_wanted(c, y.id) ? x : tape_fail(c, "ab_gradient: the first value does not depend on the second");
     if (dx.id) {
         c->grad = NULL, c->grad_cap = 0;
         fit(c);
@@ -113,14 +115,13 @@ ab_t t_gradient(ab_ctx *c, ab_t y, ab_t x)
         free(c->grad);
         c->grad = grad, c->grad_cap = grad_cap;
     }
-    for (int32_t i = 0; i < n; i++) c->v[i].needs = needs[i];
+    c->grad_from = 0;
+    for (int32_t i = x.id; i < n; i++) c->v[i].needs = needs[i - x.id];
     free(needs);
     for (int32_t i = n; i < c->n; i++) {
-        node *v = &c->v[i];
-        v->needs = false;
-        for (int k = 0; k < v->n_in && !v->cut && v->op != OP_PART; k++) v->needs |= c->v[v->in[k]].needs;
-        if (v->needs && !rule_of(v->op))
-            return tape_fail(c, "ab_gradient: %s has no gradient of its own", op_names[v->op]);
+        c->v[i].needs = passes(c, i);
+        if (c->v[i].needs && !rule_of(c->v[i].op))
+            return tape_fail(c, "ab_gradient: %s has no gradient of its own", op_names[c->v[i].op]);
     }
     return dx;
 }

@@ -126,6 +126,7 @@ struct ab_ctx {
     int32_t forward_n; /* nodes of the forward pass; the gradient follows */
     int32_t *grad;
     size_t grad_cap;      /* grad: node -> node of its gradient; 0: no gradient */
+    int32_t grad_from;    /* nodes below need no gradient (t_gradient) */
     dtype compute;        /* type of rows: F32, BF16 or F64 */
     bool training;        /* dropout is on */
     bool batch_invariant; /* inference: a row's result must not depend on other rows */
